@@ -1,0 +1,1 @@
+//! Finds the built libraries and the daemon for the tests.
