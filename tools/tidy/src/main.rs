@@ -1,0 +1,3 @@
+//! Checks on the tree itself.
+
+fn main() {}
