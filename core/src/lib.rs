@@ -8,5 +8,7 @@ pub mod config;
 pub mod ids;
 pub mod input;
 pub mod ipc;
+pub mod node;
 pub mod output;
 pub mod time;
+pub mod wire;

@@ -1,0 +1,4 @@
+//! Bytes to values and back: the cursors that all codecs read and write through, and the frames
+//! and messages of the ring. Nothing here keeps state.
+
+pub mod cursor;
