@@ -1,0 +1,269 @@
+//! One connection to the daemon, shared by all threads of a program.
+//!
+//! Three independent parts, each under its own lock, none held across a wait that depends on
+//! the daemon: sending (one producer for all threads), synchronous calls (one outstanding),
+//! taking events (`take.rs`).
+
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use evensong_core::ipc::{RecordHeader, Service, MAX_BODY};
+use evensong_ring::{futex_wait, signal, Area, Body, Control, Memory, Producer};
+use parking_lot::Mutex;
+
+use crate::take::Taker;
+use crate::{code, connect, sys};
+
+/// Longest wait for room in a full request ring before `CS_ERR_TRY_AGAIN`.
+const ROOM_WAIT: Duration = Duration::from_micros(400);
+/// How often, at most, a caller that is busy looks whether the daemon still lives.
+const LIVENESS_EVERY: Duration = Duration::from_millis(100);
+/// Sleep slices of a synchronous call; between them it looks whether the daemon still lives.
+const CALL_SLICE: Duration = Duration::from_millis(100);
+/// Turns that a synchronous call spins before it sleeps.
+const CALL_SPIN: u32 = 400;
+/// Part of the request ring that is preferred while the daemon keeps pace.
+const WARM: u32 = 512 * 1024;
+
+struct Sender {
+    producer: Producer,
+    looked: Duration,
+}
+
+/// A connection; closed and unmapped on drop.
+pub struct Connection {
+    socket: OwnedFd,
+    pub(crate) memory: Memory,
+    sender: Mutex<Sender>,
+    calls: Mutex<u32>,
+    pub(crate) taker: Mutex<Taker>,
+    gone: AtomicBool,
+    pub(crate) sent: AtomicBool,
+}
+
+impl Connection {
+    /// Connects to the daemon of this instance for a service. The error is a `cs_error_t`.
+    pub fn connect(service: Service) -> Result<Connection, u32> {
+        let (socket, memory) = connect::establish(service)?;
+        let requests = memory.requests();
+        let taker = Taker::new(memory.events());
+        Ok(Connection {
+            sender: Mutex::new(Sender { producer: Producer::new(requests, WARM), looked: sys::coarse_now() }),
+            socket,
+            memory,
+            calls: Mutex::new(0),
+            taker: Mutex::new(taker),
+            gone: AtomicBool::new(false),
+            sent: AtomicBool::new(false),
+        })
+    }
+
+    /// The descriptor to poll: readable while a callback is due or the daemon is gone.
+    pub fn fd(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// Largest message that travels in one piece.
+    pub fn max_atomic(&self) -> u32 {
+        self.memory.layout().max_atomic
+    }
+
+    /// Whether senders of this connection's group are held back for a member that lags.
+    pub fn flow_control(&self) -> bool {
+        self.control().flow_state().load(Ordering::Relaxed) != 0
+    }
+
+    pub(crate) fn control(&self) -> Control<'_> {
+        Control(&self.memory)
+    }
+
+    /// Whether the daemon was found gone; stays so.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn mark_gone(&self) {
+        self.gone.store(true, Ordering::Relaxed);
+    }
+
+    /// Looks at the socket whether the daemon is gone.
+    pub(crate) fn look_alive(&self) -> bool {
+        if !self.is_gone() && sys::hung_up(self.fd()) {
+            self.mark_gone();
+        }
+        !self.is_gone()
+    }
+
+    /// Rings the daemon. A full socket buffer is as good as a ring: it has bytes to read.
+    pub(crate) fn ring_daemon(&self, byte: u8) {
+        if let Err(error) = sys::send_byte(self.fd(), byte) {
+            if !matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) {
+                self.mark_gone();
+            }
+        }
+    }
+
+    /// Sends one request that has no reply. Waits shortly for room; then `CS_ERR_TRY_AGAIN`.
+    ///
+    /// # Safety
+    /// Every entry of `iov` describes readable memory, or has length 0.
+    pub unsafe fn send(&self, kind: u16, flags: u16, a: u32, head: &[u8], iov: &[libc::iovec]) -> Result<(), u32> {
+        // SAFETY: the caller's promise is passed on.
+        let header = RecordHeader { len: unsafe { body_length(head, iov) }?, kind, flags, a, b: 0 };
+        // SAFETY: as above.
+        if unsafe { self.try_send(header, head, iov) }? {
+            return Ok(());
+        }
+        let deadline = Instant::now() + ROOM_WAIT;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return if self.look_alive() { Err(code::TRY_AGAIN) } else { Err(code::LIBRARY) };
+            }
+            self.wait_for_room(left);
+            // SAFETY: as above.
+            if unsafe { self.try_send(header, head, iov) }? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn wait_for_room(&self, at_most: Duration) {
+        let control = self.control();
+        let before = control.request_head().load(Ordering::Acquire);
+        let now = signal::announce(control.request_room_wanted(), control.request_head());
+        if now == before {
+            futex_wait(control.request_head(), now, at_most);
+        }
+    }
+
+    unsafe fn try_send(&self, header: RecordHeader, head: &[u8], iov: &[libc::iovec]) -> Result<bool, u32> {
+        let control = self.control();
+        let mut sender = self.sender.lock();
+        let now = sys::coarse_now();
+        if now - sender.looked >= LIVENESS_EVERY {
+            sender.looked = now;
+            self.look_alive();
+        }
+        if self.is_gone() {
+            return Err(code::LIBRARY);
+        }
+        let pushed = match iov {
+            // The common shapes cost no list.
+            [] => sender.producer.push(&self.memory, control.request_head(), header, &[Body::of_slice(head)]),
+            [one] => {
+                // SAFETY: the caller's promise.
+                let parts = [Body::of_slice(head), Body::of_slice(unsafe { bytes(one) })];
+                sender.producer.push(&self.memory, control.request_head(), header, &parts)
+            }
+            many => {
+                let mut parts = Vec::with_capacity(many.len() + 1);
+                parts.push(Body::of_slice(head));
+                // SAFETY: the caller's promise.
+                parts.extend(many.iter().map(|part| Body::of_slice(unsafe { bytes(part) })));
+                sender.producer.push(&self.memory, control.request_head(), header, &parts)
+            }
+        };
+        if !pushed.map_err(|_| code::LIBRARY)? {
+            return Ok(false);
+        }
+        if !self.sent.load(Ordering::Relaxed) {
+            self.sent.store(true, Ordering::Relaxed);
+        }
+        if signal::publish(control.request_tail(), sender.producer.tail(), control.request_asleep()) {
+            self.ring_daemon(b'.');
+            if self.is_gone() {
+                return Err(code::LIBRARY);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Sends one request and waits for its reply: the daemon's error code and the body.
+    /// One call at a time; others wait their turn.
+    ///
+    /// # Safety
+    /// As [`Connection::send`].
+    pub unsafe fn call(
+        &self,
+        kind: u16,
+        flags: u16,
+        a: u32,
+        head: &[u8],
+        iov: &[libc::iovec],
+    ) -> Result<(u32, Vec<u8>), u32> {
+        let mut last = self.calls.lock();
+        *last = last.wrapping_add(1).max(1);
+        let number = *last;
+        // SAFETY: the caller's promise is passed on.
+        let header = RecordHeader { len: unsafe { body_length(head, iov) }?, kind, flags, a, b: number };
+        // SAFETY: as above.
+        while !unsafe { self.try_send(header, head, iov) }? {
+            self.wait_for_room(CALL_SLICE);
+            if !self.look_alive() {
+                return Err(code::LIBRARY);
+            }
+        }
+        self.wait_for_reply(number)?;
+        self.read_reply(number)
+    }
+
+    fn wait_for_reply(&self, number: u32) -> Result<(), u32> {
+        let control = self.control();
+        let seq = control.reply_seq();
+        for _ in 0..CALL_SPIN {
+            if seq.load(Ordering::Acquire) == number {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        loop {
+            let now = signal::announce(control.reply_waiting(), seq);
+            if now == number {
+                signal::withdraw(control.reply_waiting());
+                return Ok(());
+            }
+            futex_wait(seq, now, CALL_SLICE);
+            if seq.load(Ordering::Acquire) != number && !self.look_alive() {
+                return Err(code::LIBRARY);
+            }
+        }
+    }
+
+    fn read_reply(&self, number: u32) -> Result<(u32, Vec<u8>), u32> {
+        let area = self.memory.replies();
+        let mut header = [0; 16];
+        self.memory.read(area, 0, &mut header);
+        let word = |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let len = word(8);
+        if word(0) != number || len > area.size - 16 {
+            self.mark_gone();
+            return Err(code::LIBRARY);
+        }
+        let mut body = vec![0; len as usize];
+        self.memory.read(Area { offset: area.offset + 16, size: area.size - 16 }, 0, &mut body);
+        Ok((word(4), body))
+    }
+}
+
+/// Total length, or `CS_ERR_TOO_BIG` beyond what a record can hold.
+///
+/// # Safety
+/// `iov` is an array that can be read; the memory it describes is not touched.
+unsafe fn body_length(head: &[u8], iov: &[libc::iovec]) -> Result<u32, u32> {
+    let total = iov.iter().try_fold(head.len(), |sum, part| sum.checked_add(part.iov_len));
+    total.and_then(|total| u32::try_from(total).ok()).filter(|total| *total <= MAX_BODY).ok_or(code::TOO_BIG)
+}
+
+/// The memory of one iovec; a null pointer with length 0 is an empty slice.
+///
+/// # Safety
+/// The entry describes readable memory, or has length 0.
+unsafe fn bytes(part: &libc::iovec) -> &[u8] {
+    if part.iov_len == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(part.iov_base.cast::<u8>(), part.iov_len) }
+}
