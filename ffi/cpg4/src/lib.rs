@@ -1,0 +1,1 @@
+//! `libcpg.so.4`: closed process groups.

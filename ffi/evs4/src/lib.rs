@@ -1,0 +1,1 @@
+//! `libevs.so.4`: extended virtual synchrony.
