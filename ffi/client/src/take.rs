@@ -115,8 +115,17 @@ impl Taker {
 impl Connection {
     /// Takes the next event.
     pub fn take(&self) -> Take {
+        self.take_next(None, |_| ())
+    }
+
+    /// Releases the event that was taken before, if any, and takes the next one, in one step.
+    /// `note` sees each event in the ring's order, whichever threads take them.
+    pub fn take_next(&self, done: Option<Ticket>, note: impl FnOnce(&Event)) -> Take {
         let mut taker = self.taker.lock();
         let taker = &mut *taker;
+        if let Some(ticket) = done {
+            self.settle(taker, ticket);
+        }
         match taker.consumer.peek(&self.memory, self.control().event_tail()) {
             Ok(Some(record)) => {
                 taker.consumer.advance(&record);
@@ -124,7 +133,9 @@ impl Connection {
                 let ticket = taker.claim(record.end);
                 let body = body_pointer(&self.memory, taker.area, record.at, header.len).as_ptr();
                 let (kind, flags, a, b) = (header.kind, header.flags, header.a, header.b);
-                Take::Event(Event { kind, flags, a, b, body, len: header.len, ticket })
+                let event = Event { kind, flags, a, b, body, len: header.len, ticket };
+                note(&event);
+                Take::Event(event)
             }
             Ok(None) => self.nothing_due(taker),
             Err(_) => {
@@ -155,10 +166,13 @@ impl Connection {
 
     /// Gives an event's memory back, after its callback has returned.
     pub fn release(&self, ticket: Ticket) {
-        let mut taker = self.taker.lock();
+        self.settle(&mut self.taker.lock(), ticket);
+    }
+
+    fn settle(&self, taker: &mut Taker, ticket: Ticket) {
         taker.settle(ticket);
         if taker.free.abs_diff(taker.told) >= GIVE_BACK_EVERY {
-            self.give_back(&mut taker);
+            self.give_back(taker);
         }
     }
 
