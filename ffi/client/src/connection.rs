@@ -4,7 +4,7 @@
 //! the daemon: sending (one producer for all threads), synchronous calls (one outstanding),
 //! taking events (`take.rs`).
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,7 @@ struct Sender {
 
 /// A connection; closed and unmapped on drop.
 pub struct Connection {
-    socket: OwnedFd,
+    socket: sys::Socket,
     pub(crate) memory: Memory,
     sender: Mutex<Sender>,
     calls: Mutex<u32>,
@@ -50,7 +50,7 @@ impl Connection {
         let taker = Taker::new(memory.events());
         Ok(Connection {
             sender: Mutex::new(Sender { producer: Producer::new(requests, WARM), looked: sys::coarse_now() }),
-            socket,
+            socket: sys::Socket::new(socket),
             memory,
             calls: Mutex::new(0),
             taker: Mutex::new(taker),
@@ -61,7 +61,7 @@ impl Connection {
 
     /// The descriptor to poll: readable while a callback is due or the daemon is gone.
     pub fn fd(&self) -> RawFd {
-        self.socket.as_raw_fd()
+        self.socket.fd()
     }
 
     /// Largest message that travels in one piece.
@@ -85,6 +85,15 @@ impl Connection {
 
     pub(crate) fn mark_gone(&self) {
         self.gone.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the connection: the daemon sees it closed, whoever polls the descriptor wakes up.
+    /// Descriptor and memory stay until the last reference is dropped, so that calls under way
+    /// in other threads have what they use.
+    pub fn shut_down(&self) {
+        self.mark_gone();
+        // Fails only when the daemon closed it first, which is as good.
+        let _ = nix::sys::socket::shutdown(self.fd(), nix::sys::socket::Shutdown::Both);
     }
 
     /// Looks at the socket whether the daemon is gone.

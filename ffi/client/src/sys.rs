@@ -4,7 +4,7 @@
 //! Rust frame under a guard survives. The raw calls do not.
 
 use std::io;
-use std::os::fd::RawFd;
+use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 extern "C" {
@@ -31,6 +31,28 @@ impl Drop for CancelHeld {
         let mut old = 0;
         // SAFETY: restores the flag of this thread.
         unsafe { pthread_setcancelstate(self.0, &raw mut old) };
+    }
+}
+
+/// A socket whose closing is not a cancellation point: any call can hold the last reference.
+pub struct Socket(RawFd);
+
+impl Socket {
+    /// Takes the descriptor over.
+    pub fn new(fd: OwnedFd) -> Socket {
+        Socket(fd.into_raw_fd())
+    }
+
+    /// The descriptor, ours as long as `self` lives.
+    pub fn fd(&self) -> RawFd {
+        self.0
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours and nobody uses it after this.
+        unsafe { libc::syscall(libc::SYS_close, self.0) };
     }
 }
 
