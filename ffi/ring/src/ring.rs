@@ -45,6 +45,13 @@ impl<'a> Body<'a> {
         self.len == 0
     }
 
+    /// Copies the bytes into a slice of the same length.
+    pub fn copy_to(self, into: &mut [u8]) {
+        assert!(into.len() == self.len as usize, "lengths differ");
+        // SAFETY: both ranges have this length and cannot overlap: one is exclusively borrowed.
+        unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), into.as_mut_ptr(), into.len()) }
+    }
+
     /// Copies the bytes to the end of `into`.
     pub fn append_to(self, into: &mut Vec<u8>) {
         into.reserve(self.len as usize);
