@@ -144,7 +144,9 @@ impl Side {
     pub fn version(&self) -> String {
         let output = Command::new(&self.program).arg("-v").output();
         let text = output.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default();
-        text.lines().next().unwrap_or("unknown").trim().to_owned()
+        // ours says first which version it stands in for, as the original would, then what it is
+        let own = text.lines().find(|line| line.contains("evensong"));
+        own.or(text.lines().next()).unwrap_or("unknown").trim().to_owned()
     }
 
     /// Which libcpg a program gets on this side, as the dynamic loader resolves it.
