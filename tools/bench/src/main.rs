@@ -109,8 +109,10 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
     let mut session = prepare(cli, &work.0, interrupt, &mut report)?;
     let outcome = measure(cli, &mut session, &mut report);
     drop(session);
-    write_report(cli, &report)?;
+    println!("\n{}", table::markdown(&report));
+    // a broken session does not replace the files of a whole one
     outcome?;
+    write_report(cli, &report)?;
     let missing = report.missing();
     if cli.require_vs && !missing.is_empty() {
         eprintln!("evensong-bench: absent from the report:\n  {}", missing.join("\n  "));
@@ -190,7 +192,7 @@ fn prepare(cli: &Cli, work: &Path, interrupt: Interrupt, report: &mut Report) ->
     if sections(cli).contains(&Section::Resources) {
         total += resources::seconds(extent(cli), sides as usize);
     }
-    println!("About {:.0} minutes to go; --quick is short, --only chooses sections.", (total * 1.1 / 60.0).max(1.0));
+    println!("About {:.1} minutes to go; --quick is short, --only chooses sections.", total * 1.1 / 60.0);
     Ok(Session { ours, original, programs, interrupt, screen: screen::Screen::new(total) })
 }
 
@@ -255,7 +257,6 @@ fn write_report(cli: &Cli, report: &Report) -> Result<(), String> {
         println!("wrote {}", path.display());
         Ok::<(), String>(())
     };
-    println!("\n{}", table::markdown(report));
     write("bench.json", &serde_json::to_string_pretty(report).map_err(|e| e.to_string())?)?;
     write("bench.md", &table::markdown(report))?;
     match plot::svg(report) {
