@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use evensong_core::ids::ClientId;
+use evensong_core::input::Payload;
 use evensong_core::ipc::{event, RecordHeader, Service, RECORD_HEADER};
 use evensong_core::node::Node;
 use evensong_core::output::{LogEvent, Output};
-use evensong_core::input::Payload;
 use evensong_ring::{Body, Corrupt};
 
 use super::link::Link;

@@ -16,6 +16,8 @@ use nix::sys::socket::{recv, send, MsgFlags};
 
 /// Part of the event ring that is preferred while the client keeps pace.
 const WARM: u32 = 512 * 1024;
+/// Turns that a client which looks by itself is given before it is rung (under a microsecond).
+const LOOK_TURNS: u32 = 16;
 /// Most synchronous requests of one client that wait for their reply.
 const CALLS_MAX: usize = 64;
 
@@ -43,6 +45,8 @@ pub struct Link {
     /// Request numbers of synchronous requests whose reply is due, oldest first.
     calls: std::collections::VecDeque<u32>,
     reply: Vec<u8>,
+    /// The client took events before the last ring was through: it looks by itself.
+    looks_itself: bool,
 }
 
 impl Link {
@@ -55,6 +59,7 @@ impl Link {
             memory: Arc::new(memory),
             calls: std::collections::VecDeque::new(),
             reply: Vec::new(),
+            looks_itself: false,
         }
     }
 
@@ -161,11 +166,30 @@ impl Link {
     }
 
     /// Makes pushed events visible and rings the client if its descriptor is quiet.
+    ///
+    /// A client that was faster than the last ring gets a moment to take the events by itself:
+    /// that saves a system call on both sides, and an empty ring needs no readable descriptor.
     pub fn flush(&mut self) {
-        let control = Control(&self.memory);
-        if signal::publish(control.event_tail(), self.events.tail(), control.event_armed()) {
-            self.ring();
+        let memory = Arc::clone(&self.memory);
+        let control = Control(&memory);
+        control.event_tail().store(self.events.tail(), Ordering::Release);
+        if self.looks_itself && control.event_armed().load(Ordering::Relaxed) != 0 && self.taken_soon(control) {
+            return;
         }
+        if signal::must_wake(control.event_armed()) {
+            self.ring();
+            self.looks_itself = control.event_head().load(Ordering::Relaxed) == self.events.tail();
+        }
+    }
+
+    fn taken_soon(&self, control: Control<'_>) -> bool {
+        for _ in 0..LOOK_TURNS {
+            if control.event_head().load(Ordering::Acquire) == self.events.tail() {
+                return true;
+            }
+            std::hint::spin_loop();
+        }
+        false
     }
 
     /// Puts one byte into the client's socket: its descriptor becomes readable.

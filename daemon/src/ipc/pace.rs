@@ -86,9 +86,7 @@ impl Clients {
             return Verdict::Go;
         }
         match self.get(to).map(|client| client.link.want_room()) {
-            Some(false) if self.get(to).is_some_and(|client| !client.has_backlog()) => {
-                self.judge_again(to, len)
-            }
+            Some(false) if self.get(to).is_some_and(|client| !client.has_backlog()) => self.judge_again(to, len),
             _ => Verdict::Wait,
         }
     }

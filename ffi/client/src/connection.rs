@@ -5,7 +5,7 @@
 //! taking events (`take.rs`).
 
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use evensong_core::ipc::{RecordHeader, Service, MAX_BODY};
@@ -40,6 +40,10 @@ pub struct Connection {
     pub(crate) taker: Mutex<Taker>,
     gone: AtomicBool,
     pub(crate) sent: AtomicBool,
+    /// Messages sent since a dispatch last took everything.
+    pub(crate) sent_since_quiet: AtomicU32,
+    /// The program waits for each message's answer before the next (see `take.rs`).
+    pub(crate) answer_expected: AtomicBool,
 }
 
 impl Connection {
@@ -56,6 +60,8 @@ impl Connection {
             taker: Mutex::new(taker),
             gone: AtomicBool::new(false),
             sent: AtomicBool::new(false),
+            sent_since_quiet: AtomicU32::new(0),
+            answer_expected: AtomicBool::new(false),
         })
     }
 
@@ -122,6 +128,7 @@ impl Connection {
         let header = RecordHeader { len: unsafe { body_length(head, iov) }?, kind, flags, a, b: 0 };
         // SAFETY: as above.
         if unsafe { self.try_send(header, head, iov) }? {
+            self.sent_one();
             return Ok(());
         }
         let deadline = Instant::now() + ROOM_WAIT;
@@ -133,8 +140,18 @@ impl Connection {
             self.wait_for_room(left);
             // SAFETY: as above.
             if unsafe { self.try_send(header, head, iov) }? {
+                self.sent_one();
                 return Ok(());
             }
+        }
+    }
+
+    fn sent_one(&self) {
+        // Not atomic on purpose: a lost count only spoils a guess.
+        let before = self.sent_since_quiet.load(Ordering::Relaxed);
+        self.sent_since_quiet.store(before.saturating_add(1), Ordering::Relaxed);
+        if before == 0 && self.answer_expected.load(Ordering::Relaxed) {
+            self.await_answer();
         }
     }
 

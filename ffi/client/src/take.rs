@@ -77,7 +77,17 @@ pub(crate) struct Taker {
     byte_missing: bool,
     looked: Duration,
     spin: u32,
+    /// Rounds of one message sent, one answer taken, that came in a row.
+    rounds: u32,
+    /// A dispatch found nothing in this round: the program looks by itself, it does not poll.
+    looked_in_vain: bool,
 }
+
+/// Rounds in a row after which the next one is expected, too.
+const ROUNDS_EXPECTED: u32 = 4;
+/// Turns that a sender in such a round waits for its answer, and looks at the socket.
+const ANSWER_TURNS: u32 = 200;
+const ANSWER_LOOKS: u32 = 40;
 
 impl Taker {
     pub(crate) fn new(area: Area) -> Taker {
@@ -91,6 +101,8 @@ impl Taker {
             byte_missing: false,
             looked: Duration::ZERO,
             spin: SPIN_MAX,
+            rounds: 0,
+            looked_in_vain: false,
         }
     }
 
@@ -148,6 +160,7 @@ impl Connection {
     /// Nothing is in the ring: is the daemon still there? Programs that send between two
     /// looks (a flood) pay for the look only when the coarse clock has moved.
     fn nothing_due(&self, taker: &mut Taker) -> Take {
+        taker.looked_in_vain = true;
         if self.is_gone() {
             return Take::Gone;
         }
@@ -213,11 +226,42 @@ impl Connection {
         self.give_back(taker);
         if taker.consumer.is_empty(self.control().event_tail()) {
             self.make_quiet(taker);
+            self.count_rounds(taker);
         }
         if taker.byte_missing && !taker.consumer.is_empty(self.control().event_tail()) {
             self.ring_daemon(BYTE_AGAIN);
             taker.byte_missing = false;
         }
+    }
+
+    /// Notes whether exactly one message was sent since the last time that all was taken.
+    fn count_rounds(&self, taker: &mut Taker) {
+        let polled = !std::mem::take(&mut taker.looked_in_vain);
+        match self.sent_since_quiet.swap(0, Ordering::Relaxed) {
+            0 => return,
+            1 if polled => taker.rounds = (taker.rounds + 1).min(ROUNDS_EXPECTED),
+            _ => taker.rounds = 0,
+        }
+        self.answer_expected.store(taker.rounds == ROUNDS_EXPECTED, Ordering::Relaxed);
+    }
+
+    /// After a send in a program that goes send, poll, dispatch, send, ...: waits a few
+    /// microseconds for the answer, which would otherwise come just after the program has
+    /// gone to sleep; waking it again costs many times as much.
+    pub(crate) fn await_answer(&self) {
+        let control = self.control();
+        for _ in 0..ANSWER_TURNS {
+            if control.event_armed().load(Ordering::Relaxed) == 0 {
+                for _ in 0..ANSWER_LOOKS {
+                    if sys::poll_in(self.fd(), 0) != 0 {
+                        break;
+                    }
+                }
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        self.answer_expected.store(false, Ordering::Relaxed);
     }
 
     /// Reads the byte back and arms the descriptor; false when an event came in between.
