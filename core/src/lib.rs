@@ -5,10 +5,16 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod frames;
 pub mod ids;
 pub mod input;
 pub mod ipc;
 pub mod node;
 pub mod output;
+pub mod pack;
+pub mod record;
+pub mod ring;
+pub mod seq;
+pub mod service;
 pub mod time;
 pub mod wire;

@@ -2,3 +2,4 @@
 //! and messages of the ring. Nothing here keeps state.
 
 pub mod cursor;
+pub mod frame;

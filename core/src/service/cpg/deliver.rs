@@ -1,0 +1,183 @@
+//! What the ring delivers to the cpg service: joins, leaves, messages, configurations. All
+//! nodes get the same in the same order and so agree on every group.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::{listed, Cpg, State, REASON_JOIN, REASON_NODEDOWN, REASON_UNDEFINED};
+use crate::ids::{ClientId, NodeId};
+use crate::input::{Part, Payload};
+use crate::ipc::event::CPG_MEMBERS_MAX;
+use crate::output::{CpgConfchg, CpgMember, Output, TotemConfchg};
+use crate::service::{GroupIndex, Membership};
+
+/// A piece of a large message.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// Which piece.
+    pub part: Part,
+    /// Length of the whole message.
+    pub total: u32,
+    /// The piece.
+    pub payload: Payload,
+}
+
+impl Cpg {
+    /// A process joined; whatever the message says, the reason is join.
+    pub fn on_join(&mut self, origin: NodeId, join: &Membership, outputs: &mut VecDeque<Output>) {
+        let index = self.groups.open(&join.group);
+        if self.groups.insert(index, origin, join.pid) {
+            self.complete_join(index, origin, join.pid);
+            self.notify(index, Some(listed((origin, join.pid), REASON_JOIN)), &[], outputs);
+        }
+    }
+
+    /// Local clients that waited for this join listen from now on.
+    fn complete_join(&mut self, index: GroupIndex, origin: NodeId, pid: u32) {
+        if origin != self.me {
+            return;
+        }
+        let group = self.groups.get_mut(index);
+        for client in &group.attached {
+            let joined = self.clients.get_mut(*client).and_then(|state| state.joined.as_mut());
+            if let Some(joined) = joined.filter(|joined| joined.pid == pid && joined.state == State::JoinStarted) {
+                joined.state = State::JoinCompleted;
+                group.listeners.push(*client);
+            }
+        }
+    }
+
+    /// A process left. The change is told even if it was no member, as in the original.
+    pub fn on_leave(&mut self, origin: NodeId, leave: &Membership, outputs: &mut VecDeque<Output>) {
+        let Some(index) = self.groups.find(&leave.group) else { return };
+        self.notify(index, None, &[listed((origin, leave.pid), leave.reason)], outputs);
+        self.groups.remove(index, origin, leave.pid);
+        self.groups.close_if_unused(index);
+    }
+
+    /// Place of the group of a message out of a frame.
+    pub fn find(&self, group: &crate::ids::GroupName) -> Option<GroupIndex> {
+        self.groups.find(group)
+    }
+
+    /// A message: to all listeners of its group, unless its sender's node has no process there.
+    #[inline]
+    pub fn on_mcast(
+        &mut self,
+        origin: NodeId,
+        group: GroupIndex,
+        pid: u32,
+        payload: Payload,
+        outputs: &mut VecDeque<Output>,
+    ) {
+        for to in self.receivers(origin, group) {
+            outputs.push_back(Output::CpgDeliver { to: *to, node: origin, pid, payload });
+        }
+    }
+
+    /// A piece of a large message.
+    pub fn on_partial(
+        &mut self,
+        origin: NodeId,
+        group: GroupIndex,
+        pid: u32,
+        piece: Piece,
+        outputs: &mut VecDeque<Output>,
+    ) {
+        let Piece { part, total, payload } = piece;
+        for to in self.receivers(origin, group) {
+            outputs.push_back(Output::CpgPartialDeliver { to: *to, node: origin, pid, part, total, payload });
+        }
+    }
+
+    #[inline]
+    fn receivers(&mut self, origin: NodeId, group: GroupIndex) -> &[ClientId] {
+        let group = self.groups.get(group);
+        if group.has_node(origin) {
+            return &group.listeners;
+        }
+        self.unknown_node += 1;
+        &[]
+    }
+
+    /// The ring changed. Losses of nodes are told group by group, then everyone the ring.
+    pub fn on_config(&mut self, change: &Arc<TotemConfchg>, outputs: &mut VecDeque<Output>) {
+        if change.transitional {
+            self.together = change.members.clone();
+            return;
+        }
+        let down: Vec<NodeId> =
+            self.config.members.iter().copied().filter(|node| !self.together.contains(node)).collect();
+        self.config = Arc::clone(change);
+        self.remove_nodes(&down, outputs);
+        for (client, state) in self.clients.iter() {
+            if !state.finalized {
+                outputs.push_back(Output::CpgTotemConfchg { to: client, change: Arc::clone(change) });
+            }
+        }
+    }
+
+    fn remove_nodes(&mut self, down: &[NodeId], outputs: &mut VecDeque<Output>) {
+        if down.is_empty() {
+            return;
+        }
+        let mut lost: BTreeMap<_, (GroupIndex, Vec<CpgMember>)> = BTreeMap::new();
+        for process in self.groups.processes().iter().filter(|process| down.contains(&process.node)) {
+            let name = self.groups.get(process.group).name;
+            let left = &mut lost.entry(name).or_insert((process.group, Vec::new())).1;
+            left.push(listed((process.node, process.pid), REASON_NODEDOWN));
+        }
+        for (index, left) in lost.values() {
+            for member in left {
+                self.groups.remove(*index, member.node, member.pid);
+            }
+        }
+        for (index, left) in lost.into_values() {
+            self.notify(index, None, &left, outputs);
+            self.groups.close_if_unused(index);
+        }
+    }
+
+    /// Tells all listeners of a group about a change. Members are those that remain; lists are
+    /// cut at what a library can show.
+    fn notify(
+        &mut self,
+        index: GroupIndex,
+        joined: Option<CpgMember>,
+        left: &[CpgMember],
+        outputs: &mut VecDeque<Output>,
+    ) {
+        let group = self.groups.get(index);
+        if !group.listeners.is_empty() {
+            let remains = |(node, pid): &(NodeId, u32)| !left.iter().any(|gone| gone.node == *node && gone.pid == *pid);
+            let members = group.members.iter().filter(|member| remains(member)).take(CPG_MEMBERS_MAX);
+            let change = Arc::new(CpgConfchg {
+                group: group.name,
+                members: members.map(|member| listed(*member, REASON_UNDEFINED)).collect(),
+                left: left.iter().copied().take(CPG_MEMBERS_MAX).collect(),
+                joined: joined.into_iter().collect(),
+            });
+            for to in &group.listeners {
+                outputs.push_back(Output::CpgConfchg { to: *to, change: Arc::clone(&change) });
+                if let Some(state) = self.clients.get_mut(*to) {
+                    state.transitions += 1;
+                }
+            }
+        }
+        self.deliver_initial(outputs);
+    }
+
+    /// Clients that asked for the configuration of the ring get it behind the first change of
+    /// any group, normally their own join.
+    fn deliver_initial(&mut self, outputs: &mut VecDeque<Output>) {
+        if self.initial_due == 0 {
+            return;
+        }
+        self.initial_due = 0;
+        for (to, state) in self.clients.iter_mut() {
+            if std::mem::take(&mut state.initial_due) {
+                outputs.push_back(Output::CpgTotemConfchg { to, change: Arc::clone(&self.config) });
+            }
+        }
+    }
+}
