@@ -142,6 +142,7 @@ fn take(
     let mut asked = request::decode(&header, &scratch.arguments, payload)?;
     let mut body = Body::of_area(memory, area, incoming.at + arguments, message);
     if start.is_some() {
+        scratch.recipients.clear();
         node.recipients(id, &asked, &mut scratch.recipients);
         let room = message + evensong_core::ipc::event::PARTIAL_PREFIX as u32;
         for to in &scratch.recipients {
