@@ -131,6 +131,9 @@ impl Connection {
             self.sent_one();
             return Ok(());
         }
+        if self.holds_itself_up() {
+            return if self.look_alive() { Err(code::TRY_AGAIN) } else { Err(code::LIBRARY) };
+        }
         let deadline = Instant::now() + ROOM_WAIT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -144,6 +147,16 @@ impl Connection {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether waiting for room is vain: a quarter of the event ring waits for this program to
+    /// dispatch it, and until then the daemon takes no more. Programs send in a loop and dispatch
+    /// when told to try again; each would lose the whole wait every time.
+    fn holds_itself_up(&self) -> bool {
+        let control = self.control();
+        let (tail, head) = (control.event_tail(), control.event_head());
+        let due = tail.load(Ordering::Relaxed).wrapping_sub(head.load(Ordering::Relaxed));
+        due >= self.memory.events().size / 4
     }
 
     fn sent_one(&self) {
