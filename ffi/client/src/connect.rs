@@ -50,7 +50,7 @@ fn receive_welcome(fd: &OwnedFd) -> Result<(Welcome, Option<OwnedFd>), u32> {
         for control in message.cmsgs()? {
             if let ControlMessageOwned::ScmRights(fds) = control {
                 // SAFETY: the kernel has just made these descriptors for us; nobody else owns them.
-                memory = fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).last();
+                memory = fds.into_iter().map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }).fold(None, |_, fd| Some(fd));
             }
         }
         Ok(message.bytes)
