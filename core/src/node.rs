@@ -291,7 +291,7 @@ impl Node {
             match event {
                 Event::Local { origin, message } => self.deliver(origin, message),
                 Event::Delivery(delivery) => {
-                    if self.deliver_framed(delivery).is_err() {
+                    if self.deliver_framed(*delivery).is_err() {
                         self.counters.bad_messages += 1;
                     }
                 }
@@ -320,4 +320,4 @@ impl Node {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

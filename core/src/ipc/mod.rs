@@ -10,3 +10,6 @@ pub mod reply;
 pub mod request;
 
 pub use layout::*;
+
+#[cfg(test)]
+mod tests;

@@ -7,9 +7,13 @@ use crate::wire::cursor::{Order, Writer};
 
 /// How many frames a message of `len` bytes takes when nothing else is staged and `limit`
 /// bytes of payload go into a frame: what [`Packer::push`] and a flush would build.
+#[inline]
 pub fn frames_for(len: u64, limit: usize) -> u32 {
     let room = (limit - PACK_HEADER - PIECE_COST) as u64;
-    u32::try_from(len.div_ceil(room).max(1)).expect("messages are bounded")
+    if len <= room {
+        return 1;
+    }
+    u32::try_from(len.div_ceil(room)).expect("messages are bounded")
 }
 
 /// Packs messages into payloads of one size.

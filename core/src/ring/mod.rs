@@ -42,7 +42,7 @@ pub enum Event<M> {
         message: M,
     },
     /// A message out of frames.
-    Delivery(Delivery),
+    Delivery(Box<Delivery>),
     /// The configuration changed.
     Config(Arc<TotemConfchg>),
 }
@@ -86,6 +86,7 @@ pub struct Ring<M> {
     always_frame: bool,
     state: State<M>,
     timers: Timers,
+    /// Configuration changes that come before anything of the ring.
     events: VecDeque<Event<M>>,
 }
 
@@ -221,7 +222,7 @@ impl<M> Ring<M> {
     pub fn mcast_local(&mut self, message: M, len: u64, safe: bool) {
         debug_assert!(!self.builds_frames());
         if let State::Operational(operational) = &mut self.state {
-            operational.mcast_local(message, len, safe && self.honour_safe);
+            operational.mcast_local(self.me, message, len, safe && self.honour_safe);
         }
     }
 
@@ -235,12 +236,13 @@ impl<M> Ring<M> {
     /// The next event; while this node holds the token, what waits is sent first.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event<M>> {
-        if self.events.is_empty() {
-            if let State::Operational(operational) = &mut self.state {
-                operational.visit(self.me, &mut self.events);
-            }
+        if let Some(event) = self.events.pop_front() {
+            return Some(event);
         }
-        self.events.pop_front()
+        match &mut self.state {
+            State::Operational(operational) => operational.poll_event(self.me),
+            State::Idle | State::Left => None,
+        }
     }
 
     /// Restates all invariants.

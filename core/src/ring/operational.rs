@@ -29,18 +29,16 @@ pub(super) struct Token {
     pub aru: Seq,
 }
 
-/// What waits for the token: a packed payload, or a message of which no frame is built.
+/// A packed payload that waits for the token.
 #[derive(Debug)]
-struct Waiting<M> {
-    frames: u32,
+struct Waiting {
+    payload: Vec<u8>,
     safe: bool,
-    content: Content<M>,
 }
 
+/// What has its numbers.
 #[derive(Debug)]
 enum Content<M> {
-    /// Payload of a frame still to get its header.
-    Payload(Vec<u8>),
     /// A frame, header and all.
     Frame(Arc<[u8]>),
     /// A message that stays on this node.
@@ -59,9 +57,11 @@ pub(super) struct Operational<M> {
     packer: Packer,
     /// Whether a safe message is in the staging buffer.
     staged_safe: bool,
-    waiting: VecDeque<Waiting<M>>,
+    waiting: VecDeque<Waiting>,
     window: Window<Content<M>>,
     assemblers: BTreeMap<NodeId, Assembler>,
+    /// Messages out of the frame delivered last.
+    unpacked: VecDeque<Event<M>>,
     /// Frames whose payload made no sense, since the ring was formed.
     pub bad_frames: u64,
 }
@@ -78,6 +78,7 @@ impl<M> Operational<M> {
             waiting: VecDeque::new(),
             window: Window::default(),
             assemblers: BTreeMap::new(),
+            unpacked: VecDeque::new(),
             bad_frames: 0,
         }
     }
@@ -93,10 +94,16 @@ impl<M> Operational<M> {
         self.token.seq
     }
 
-    /// A message that nobody else needs, `len` bytes long as it would stand on the wire.
-    pub fn mcast_local(&mut self, message: M, len: u64, safe: bool) {
+    /// A message that nobody else needs, `len` bytes long as it would stand on the wire. It
+    /// gets its numbers at once: with one member the token is always here.
+    #[inline]
+    pub fn mcast_local(&mut self, me: NodeId, message: M, len: u64, safe: bool) {
+        debug_assert!(self.members.len() == 1);
+        if !self.waiting.is_empty() || !self.packer.is_empty() {
+            self.visit(me);
+        }
         let frames = frames_for(len, self.packer.limit());
-        self.waiting.push_back(Waiting { frames, safe, content: Content::Local(message) });
+        self.number(me, frames, safe, Content::Local(message));
     }
 
     /// A message for the wire, in parts.
@@ -107,38 +114,56 @@ impl<M> Operational<M> {
         self.staged_safe = safe;
         let waiting = &mut self.waiting;
         self.packer.push(parts, |payload| {
-            waiting.push_back(Waiting { frames: 1, safe, content: Content::Payload(payload) });
+            waiting.push_back(Waiting { payload, safe });
         });
     }
 
     fn stage_flush(&mut self) {
         let (waiting, safe) = (&mut self.waiting, self.staged_safe);
         self.packer.flush(|payload| {
-            waiting.push_back(Waiting { frames: 1, safe, content: Content::Payload(payload) });
+            waiting.push_back(Waiting { payload, safe });
         });
     }
 
-    /// The token is here: everything that waits gets its numbers, and what is due is
-    /// delivered.
-    pub fn visit(&mut self, me: NodeId, events: &mut VecDeque<Event<M>>) {
-        self.stage_flush();
-        while let Some(waiting) = self.waiting.pop_front() {
-            let first = self.token.seq.next();
-            self.token.seq = self.token.seq.plus(waiting.frames);
-            let content = match waiting.content {
-                Content::Payload(payload) => Content::Frame(self.frame(me, first, waiting.safe, &payload)),
-                other => other,
-            };
-            self.sent = self.sent.wrapping_add(waiting.frames);
-            let taken =
-                self.window.insert(Entry { first, frames: waiting.frames, origin: me, safe: waiting.safe, content });
-            debug_assert!(taken, "own frames come in order");
+    /// The next event. The token is here, so what waits gets its numbers first.
+    #[inline]
+    pub fn poll_event(&mut self, me: NodeId) -> Option<Event<M>> {
+        loop {
+            if let Some(event) = self.unpacked.pop_front() {
+                return Some(event);
+            }
+            if !self.waiting.is_empty() || !self.packer.is_empty() {
+                self.visit(me);
+            }
+            let entry = self.window.deliver()?;
+            match entry.content {
+                Content::Local(message) => return Some(Event::Local { origin: entry.origin, message }),
+                Content::Frame(frame) => self.unpack(entry.origin, &frame),
+            }
         }
+    }
+
+    /// The token is here: everything that waits gets its numbers.
+    fn visit(&mut self, me: NodeId) {
+        self.stage_flush();
+        while let Some(Waiting { payload, safe }) = self.waiting.pop_front() {
+            let frame = self.frame(me, self.token.seq.next(), safe, &payload);
+            self.number(me, 1, safe, Content::Frame(frame));
+        }
+    }
+
+    /// Gives the next numbers to a frame, or to the frames that a message would have taken.
+    #[inline]
+    fn number(&mut self, me: NodeId, frames: u32, safe: bool, content: Content<M>) {
+        let first = self.token.seq.next();
+        self.token.seq = self.token.seq.plus(frames);
+        self.sent = self.sent.wrapping_add(frames);
+        let taken = self.window.insert(Entry { first, frames, origin: me, safe, content });
+        debug_assert!(taken, "own frames come in order");
         self.token.aru = self.window.my_aru();
         if self.members.len() == 1 {
             self.window.set_stable(self.token.aru);
         }
-        self.deliver(events);
     }
 
     fn frame(&self, me: NodeId, seq: Seq, safe: bool, payload: &[u8]) -> Arc<[u8]> {
@@ -149,17 +174,7 @@ impl<M> Operational<M> {
         Arc::from(bytes)
     }
 
-    fn deliver(&mut self, events: &mut VecDeque<Event<M>>) {
-        while let Some(entry) = self.window.deliver() {
-            match entry.content {
-                Content::Local(message) => events.push_back(Event::Local { origin: entry.origin, message }),
-                Content::Frame(frame) => self.unpack(entry.origin, &frame, events),
-                Content::Payload(_) => unreachable!("payloads get their header before they enter the window"),
-            }
-        }
-    }
-
-    fn unpack(&mut self, origin: NodeId, frame: &Arc<[u8]>, events: &mut VecDeque<Event<M>>) {
+    fn unpack(&mut self, origin: NodeId, frame: &Arc<[u8]>) {
         let assembler = self.assemblers.entry(origin).or_default();
         let order = Order::NATIVE;
         let Ok(unpacked) = assembler.take(&frame[MCAST_HEADER..], order) else {
@@ -178,7 +193,8 @@ impl<M> Operational<M> {
                     (Memory::Own(bytes), 0..len)
                 }
             };
-            events.push_back(Event::Delivery(Delivery { origin, order, memory, range }));
+            let delivery = Delivery { origin, order, memory, range };
+            self.unpacked.push_back(Event::Delivery(Box::new(delivery)));
         }
     }
 

@@ -30,6 +30,7 @@ pub struct Entry<C> {
 }
 
 impl<C> Entry<C> {
+    #[inline]
     fn last(&self) -> Seq {
         self.first.plus(self.frames - 1)
     }
@@ -61,6 +62,7 @@ impl<C> Window<C> {
     }
 
     /// All numbers up to here are known to be with every member; never goes back.
+    #[inline]
     pub fn set_stable(&mut self, seq: Seq) {
         if self.stable.is_before(seq) {
             self.stable = seq;
@@ -69,6 +71,7 @@ impl<C> Window<C> {
 
     /// Takes an entry in; one that is there already, or was, is dropped. An entry of this node
     /// may be longer than the window: its frames exist in numbers only.
+    #[inline]
     pub fn insert(&mut self, entry: Entry<C>) -> bool {
         debug_assert!(entry.frames > 0);
         if !self.my_aru.is_before(entry.first) {
@@ -104,6 +107,7 @@ impl<C> Window<C> {
     }
 
     /// The next entry whose turn to be delivered has come.
+    #[inline]
     pub fn deliver(&mut self) -> Option<Entry<C>> {
         let next = self.entries.front()?;
         if next.first != self.delivered.next() || next.safe && !next.last().is_up_to(self.stable) {

@@ -130,3 +130,6 @@ impl Message {
         wire::GROUP_HEADER.len() as u64 + own
     }
 }
+
+#[cfg(test)]
+mod tests;
