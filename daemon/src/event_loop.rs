@@ -16,6 +16,7 @@ use evensong_core::output::LogLevel;
 use evensong_core::time::Instant as CoreInstant;
 use evensong_ring::Body;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 
 use crate::ipc::{serve, Access, Admitted, Arrival, Bell, Clients, Link, Listener, Now, Progress, Scratch, Served};
@@ -38,14 +39,20 @@ const TOKEN_SIGNALS: u64 = 1;
 const TOKEN_ARRIVAL: u64 = 1 << 32;
 const TOKEN_CLIENT: u64 = 2 << 32;
 
-/// Receives what the loop has to say.
-pub trait Report {
+/// What the loop needs from the process around it.
+pub trait Surroundings {
     /// One line for the log.
     fn log(&mut self, level: LogLevel, subsystem: &'static str, text: &str);
+    /// Clients can connect now.
+    fn ready(&mut self) -> io::Result<()>;
+    /// Stores the number of the ring, before anybody learns of the ring.
+    fn store_ring_seq(&mut self, seq: u64);
+    /// Opens the log's files again and reads who may connect; `None`: that stays as it is.
+    fn reread(&mut self) -> Option<Access>;
 }
 
 /// The loop and all it owns.
-pub struct EventLoop<R: Report> {
+pub struct EventLoop<S: Surroundings> {
     node: Node,
     clients: Clients,
     access: Access,
@@ -55,14 +62,14 @@ pub struct EventLoop<R: Report> {
     arrivals: Vec<Option<Arrival>>,
     active: Vec<(ClientId, u32)>,
     scratch: Scratch,
-    report: R,
+    around: S,
     epoch: Instant,
     spin: Duration,
     refusals: (Instant, u32, u64),
     stop: bool,
 }
 
-impl<R: Report> EventLoop<R> {
+impl<S: Surroundings> EventLoop<S> {
     /// Sets the loop up; clients can connect as soon as it runs.
     pub fn new(
         node: Node,
@@ -70,8 +77,8 @@ impl<R: Report> EventLoop<R> {
         access: Access,
         listener: Listener,
         signals: SignalFd,
-        report: R,
-    ) -> io::Result<EventLoop<R>> {
+        around: S,
+    ) -> io::Result<EventLoop<S>> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(listener.socket(), EpollEvent::new(EpollFlags::EPOLLIN, TOKEN_LISTENER))?;
         epoll.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, TOKEN_SIGNALS))?;
@@ -87,7 +94,7 @@ impl<R: Report> EventLoop<R> {
             arrivals: Vec::new(),
             active: Vec::new(),
             scratch: Scratch::default(),
-            report,
+            around,
             epoch: now,
             refusals: (now, 0, 0),
             stop: false,
@@ -97,6 +104,7 @@ impl<R: Report> EventLoop<R> {
     /// Runs until a signal asks to stop, then leaves in order.
     pub fn run(&mut self) -> io::Result<()> {
         self.input(Input::Start);
+        self.around.ready()?;
         let mut turns = 0;
         while !self.stop {
             let worked = self.turn();
@@ -128,12 +136,15 @@ impl<R: Report> EventLoop<R> {
         let now = self.now();
         self.node.handle(input, now.core);
         self.clients.carry_out(&mut self.node, Body::of_slice(&[]), &mut self.scratch.log);
+        if let Some(seq) = self.clients.ring_seq.take() {
+            self.around.store_ring_seq(seq);
+        }
         self.write_log();
     }
 
     fn write_log(&mut self) {
         for event in self.scratch.log.drain(..) {
-            self.report.log(event.level, event.subsystem, &event.text);
+            self.around.log(event.level, event.subsystem, &event.text);
         }
     }
 
@@ -277,10 +288,40 @@ impl<R: Report> EventLoop<R> {
 
     fn take_signals(&mut self) {
         while let Ok(Some(info)) = self.signals.read_signal() {
-            let name = nix::sys::signal::Signal::try_from(info.ssi_signo as i32).map_or("signal", |signal| signal.as_str());
-            self.report.log(LogLevel::Notice, "MAIN", &format!("Node was shut down by a signal ({name})"));
-            self.stop = true;
+            match Signal::try_from(info.ssi_signo as i32) {
+                Ok(Signal::SIGHUP) => self.reread(),
+                Ok(Signal::SIGUSR1 | Signal::SIGUSR2) => self.tell_counters(),
+                other => {
+                    let name = other.map_or("signal", Signal::as_str);
+                    let text = format!("Node was shut down by a signal ({name})");
+                    self.around.log(LogLevel::Notice, "MAIN", &text);
+                    self.stop = true;
+                }
+            }
         }
+    }
+
+    /// New rules are for those who connect from now on, as in the original.
+    fn reread(&mut self) {
+        if let Some(access) = self.around.reread() {
+            self.access = access;
+        }
+    }
+
+    fn tell_counters(&mut self) {
+        let counters = &self.clients.counters;
+        let text = format!(
+            "{} clients; since start: {} connected, {} requests, {} events, {} times held back for a slow member, \
+             {} closed for not reading, {} for what they sent",
+            self.clients.len(),
+            counters.connected,
+            counters.requests,
+            counters.events,
+            counters.held,
+            counters.closed_slow,
+            counters.closed_bad
+        );
+        self.around.log(LogLevel::Notice, "MAIN", &text);
     }
 
     fn accept_all(&mut self) {
@@ -319,7 +360,7 @@ impl<R: Report> EventLoop<R> {
         if let Some(arrival) = self.arrivals[slot].take() {
             // Not implied by closing it: the admitted client's descriptor is a duplicate.
             if let Err(error) = self.epoll.delete(arrival.stream()) {
-                self.report.log(LogLevel::Warning, "IPC", &format!("Cannot stop watching a handshake: {error}"));
+                self.around.log(LogLevel::Warning, "IPC", &format!("Cannot stop watching a handshake: {error}"));
             }
         }
         match progress {
@@ -350,13 +391,13 @@ impl<R: Report> EventLoop<R> {
         if now.duration_since(self.refusals.0) >= Duration::from_secs(1) {
             if self.refusals.2 > 0 {
                 let more = format!("{} further connections were refused", self.refusals.2);
-                self.report.log(LogLevel::Warning, "IPC", &more);
+                self.around.log(LogLevel::Warning, "IPC", &more);
             }
             self.refusals = (now, 0, 0);
         }
         if self.refusals.1 < REFUSALS_LOGGED {
             self.refusals.1 += 1;
-            self.report.log(LogLevel::Error, "IPC", text);
+            self.around.log(LogLevel::Error, "IPC", text);
         } else {
             self.refusals.2 += 1;
         }
@@ -400,7 +441,7 @@ impl<R: Report> EventLoop<R> {
             if let Some(client) = self.clients.get(id) {
                 client.link.mark_closed();
                 let text = format!("Connection of process {} closed: {reason}", client.peer_pid);
-                self.report.log(LogLevel::Warning, "IPC", &text);
+                self.around.log(LogLevel::Warning, "IPC", &text);
             }
             self.forget(id);
         }

@@ -67,6 +67,8 @@ pub struct Clients {
     pub(super) limits: Limits,
     /// What happened so far.
     pub counters: Counters,
+    /// A ring number that the node wants stored; taken by the event loop.
+    pub ring_seq: Option<u64>,
     encoded: Vec<u8>,
 }
 
@@ -82,6 +84,7 @@ impl Clients {
             count: 0,
             limits,
             counters: Counters::default(),
+            ring_seq: None,
             encoded: Vec::new(),
         }
     }
@@ -148,11 +151,6 @@ impl Clients {
         self.slots.get_mut(id.0 as usize)?.as_deref_mut()
     }
 
-    /// Numbers of all clients.
-    pub fn ids(&self) -> impl Iterator<Item = ClientId> + '_ {
-        self.slots.iter().enumerate().filter(|(_, slot)| slot.is_some()).map(|(at, _)| ClientId(at as u32))
-    }
-
     /// Marks a client for closing, with the reason for the log; the event loop does it.
     pub fn close(&mut self, id: ClientId, reason: String) {
         if let Some(client) = self.get(id) {
@@ -203,8 +201,9 @@ impl Clients {
                     }
                 }
                 Output::Log(event) => log.push(*event),
-                // One node has no peers to send to, and a ring of one needs no durable number.
-                Output::Send { .. } | Output::StoreRingSeq { .. } => {}
+                Output::StoreRingSeq { seq } => self.ring_seq = Some(seq),
+                // One node has no peers to send to.
+                Output::Send { .. } => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The listening socket and the handshake.
 //!
-//! Everybody may connect (mode 0666, so that a refusal can be told apart from a missing
+//! Everybody may connect (mode 0666 unless configured otherwise, so that a refusal can be told apart from a missing
 //! daemon); who is let in is decided by the kernel's word on the peer (SO_PEERCRED). A peer
 //! that connects and says nothing holds a descriptor for a bounded time only.
 
@@ -61,8 +61,6 @@ pub struct Admitted {
     pub pid: u32,
     /// Process id by the kernel's account.
     pub peer_pid: i32,
-    /// User by the kernel's account.
-    pub user: u32,
 }
 
 /// How far a handshake has come.
@@ -78,14 +76,14 @@ pub enum Progress {
 
 impl Listener {
     /// Listens at `path`, which an instance lock protects: a socket left there by a killed
-    /// daemon is removed.
-    pub fn bind(path: &Path) -> io::Result<Listener> {
+    /// daemon is removed. `mode` says who may try to connect.
+    pub fn bind(path: &Path, mode: u32) -> io::Result<Listener> {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}
         }
         let socket = UnixListener::bind(path)?;
-        std::fs::set_permissions(path, Permissions::from_mode(0o666))?;
+        std::fs::set_permissions(path, Permissions::from_mode(mode))?;
         socket.set_nonblocking(true)?;
         Ok(Listener { socket, path: path.to_owned() })
     }
@@ -170,14 +168,9 @@ impl Arrival {
         }
         let layout = Welcome::accept(limits.ring_size);
         match self.welcome(layout) {
-            Ok((socket, memory)) => Progress::Admitted(Box::new(Admitted {
-                socket,
-                memory,
-                service,
-                pid: hello.pid,
-                peer_pid: peer.pid(),
-                user: peer.uid(),
-            })),
+            Ok((socket, memory)) => {
+                Progress::Admitted(Box::new(Admitted { socket, memory, service, pid: hello.pid, peer_pid: peer.pid() }))
+            }
             Err(error) => {
                 let text = format!("Process {} refused: shared memory: {error}", peer.pid());
                 self.refuse(refusal::LIBRARY, Some(text))

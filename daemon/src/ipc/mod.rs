@@ -13,7 +13,7 @@ mod pace;
 mod serve;
 
 pub use access::Access;
-pub use clients::{Clients, Counters};
+pub use clients::Clients;
 pub use link::{Bell, Link};
 pub use listener::{Admitted, Arrival, Listener, Progress};
 pub use serve::{serve, Now, Scratch, Served};

@@ -1,0 +1,5 @@
+//! The few system calls that need `unsafe`, each behind a safe function.
+
+pub mod clock;
+pub mod fork;
+pub mod scheduling;
