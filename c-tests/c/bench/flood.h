@@ -23,16 +23,17 @@ struct flood {
 	atomic_int finishing;
 };
 
-static struct flood flood;
+/* cpgmulti lets it point to memory that its parent sees as well */
+static struct flood flood_own, *flood = &flood_own;
 
 static inline void flood_deliver(cpg_handle_t handle, const struct cpg_name *group, uint32_t node, uint32_t pid,
 				 void *msg, size_t len)
 {
 	(void)handle, (void)group, (void)msg, (void)len;
 	/* only this thread writes, so no locked addition is needed */
-	if (pid == flood.pid && node == flood.node)
-		atomic_store_explicit(&flood.delivered,
-				      atomic_load_explicit(&flood.delivered, memory_order_relaxed) + 1,
+	if (pid == flood->pid && node == flood->node)
+		atomic_store_explicit(&flood->delivered,
+				      atomic_load_explicit(&flood->delivered, memory_order_relaxed) + 1,
 				      memory_order_release);
 }
 
@@ -44,24 +45,24 @@ static inline void flood_confchg(cpg_handle_t handle, const struct cpg_name *gro
 
 	(void)handle, (void)group, (void)members, (void)member_count, (void)left, (void)left_count;
 	for (i = 0; i < joiner_count; i++)
-		if (joiners[i].pid == flood.pid && joiners[i].nodeid == flood.node)
-			atomic_store(&flood.joined, 1);
+		if (joiners[i].pid == flood->pid && joiners[i].nodeid == flood->node)
+			atomic_store(&flood->joined, 1);
 }
 
 static inline void *flood_dispatch(void *unused)
 {
-	cs_error_t result = cpg_dispatch(flood.handle, CS_DISPATCH_BLOCKING);
+	cs_error_t result = cpg_dispatch(flood->handle, CS_DISPATCH_BLOCKING);
 
 	(void)unused;
 	/* CS_OK also when the handle was finalized, which nobody waits for */
-	if (!atomic_load(&flood.finishing))
-		atomic_store(&flood.ended, result == CS_OK ? CS_ERR_LIBRARY : (int)result);
+	if (!atomic_load(&flood->finishing))
+		atomic_store(&flood->ended, result == CS_OK ? CS_ERR_LIBRARY : (int)result);
 	return NULL;
 }
 
 static inline void flood_check(const struct bench_options *options)
 {
-	int ended = atomic_load_explicit(&flood.ended, memory_order_relaxed);
+	int ended = atomic_load_explicit(&flood->ended, memory_order_relaxed);
 
 	if (ended != 0)
 		bench_check(options, "cpg_dispatch", (cs_error_t)ended);
@@ -80,10 +81,10 @@ static inline void flood_start(const struct bench_options *options, const char *
 
 	callbacks.cpg_deliver_fn = flood_deliver;
 	callbacks.cpg_confchg_fn = flood_confchg;
-	bench_check(options, "cpg_initialize", cpg_initialize(&flood.handle, &callbacks));
-	bench_check(options, "cpg_local_get", cpg_local_get(flood.handle, &node));
-	flood.node = node;
-	flood.pid = (uint32_t)getpid();
+	bench_check(options, "cpg_initialize", cpg_initialize(&flood->handle, &callbacks));
+	bench_check(options, "cpg_local_get", cpg_local_get(flood->handle, &node));
+	flood->node = node;
+	flood->pid = (uint32_t)getpid();
 	memset(&group, 0, sizeof(group));
 	group.length = (uint32_t)strlen(group_name);
 	memcpy(group.value, group_name, group.length);
@@ -97,10 +98,10 @@ static inline void flood_start(const struct bench_options *options, const char *
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 
 	deadline = bench_now() + BENCH_DRAIN_SECONDS;
-	while ((result = cpg_join(flood.handle, &group)) == CS_ERR_TRY_AGAIN && bench_now() < deadline)
+	while ((result = cpg_join(flood->handle, &group)) == CS_ERR_TRY_AGAIN && bench_now() < deadline)
 		bench_nap(1000);
 	bench_check(options, "cpg_join", result);
-	while (!atomic_load(&flood.joined)) {
+	while (!atomic_load(&flood->joined)) {
 		flood_check(options);
 		if (bench_now() > deadline)
 			bench_fail(options, "the join was not delivered within %.0f s", BENCH_DRAIN_SECONDS);
@@ -113,7 +114,7 @@ static inline void flood_run(const struct bench_options *options, size_t size, c
 			     struct bench_result *result)
 {
 	struct iovec iov;
-	unsigned long long before = atomic_load(&flood.delivered), seen, now;
+	unsigned long long before = atomic_load(&flood->delivered), seen, now;
 	cs_error_t code;
 	double start, progress;
 
@@ -124,7 +125,7 @@ static inline void flood_run(const struct bench_options *options, size_t size, c
 	bench_start_alarm(seconds);
 	start = bench_now();
 	do {
-		code = cpg_mcast_joined(flood.handle, CPG_TYPE_AGREED, &iov, 1);
+		code = cpg_mcast_joined(flood->handle, CPG_TYPE_AGREED, &iov, 1);
 		if (code == CS_OK) {
 			result->writes++;
 		} else if (code == CS_ERR_TRY_AGAIN) {
@@ -134,11 +135,11 @@ static inline void flood_run(const struct bench_options *options, size_t size, c
 			bench_check(options, "cpg_mcast_joined", code);
 		}
 	} while (!bench_time_over);
-	result->in_time = atomic_load(&flood.delivered) - before;
+	result->in_time = atomic_load(&flood->delivered) - before;
 	progress = bench_now();
 	result->seconds = progress - start;
 	/* the limit is for standing still: a slow daemon may have a long queue */
-	for (seen = 0; (now = atomic_load(&flood.delivered) - before) < result->writes;) {
+	for (seen = 0; (now = atomic_load(&flood->delivered) - before) < result->writes;) {
 		flood_check(options);
 		if (now != seen) {
 			seen = now;
@@ -153,8 +154,8 @@ static inline void flood_run(const struct bench_options *options, size_t size, c
 
 static inline void flood_end(const struct bench_options *options)
 {
-	atomic_store(&flood.finishing, 1);
-	bench_check(options, "cpg_finalize", cpg_finalize(flood.handle));
+	atomic_store(&flood->finishing, 1);
+	bench_check(options, "cpg_finalize", cpg_finalize(flood->handle));
 }
 
 #endif
