@@ -22,6 +22,7 @@ fn main() {
             frame_size: 1500,
             honour_safe: true,
             always_frame: false,
+            ..NodeConfig::default()
         });
         node.handle(Input::Start, Instant(0));
         for number in 0..clients {

@@ -7,7 +7,8 @@
 //! what one input brought is let go when the next one comes.
 
 use std::ops::Range;
-use std::sync::Arc;
+
+use bytes::Bytes;
 
 use crate::input::Payload;
 
@@ -17,7 +18,7 @@ pub enum Memory {
     /// Handed out to the caller, or put together from several frames.
     Own(Vec<u8>),
     /// Part of a frame.
-    Frame(Arc<[u8]>),
+    Frame(Bytes),
 }
 
 impl Memory {
@@ -112,7 +113,7 @@ mod tests {
         let (first, bytes) = frames.reserve(3);
         bytes.copy_from_slice(b"abc");
         frames.begin_input();
-        let second = frames.hold(Memory::Frame(Arc::from(*b"0123456789")), 2..5);
+        let second = frames.hold(Memory::Frame(Bytes::from_static(b"0123456789")), 2..5);
         frames.end_input();
         assert_eq!(frames.bytes(first), Some(&b"abc"[..]));
         assert_eq!(frames.bytes(second), Some(&b"234"[..]));

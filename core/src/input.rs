@@ -1,5 +1,7 @@
 //! Everything that can happen to a node, as plain values: a run is the list of its inputs.
 
+use bytes::Bytes;
+
 use crate::config::NodeConfig;
 use crate::ids::{ClientId, EvsGroup, GroupName, LinkId};
 use crate::ipc::Service;
@@ -16,7 +18,7 @@ pub enum Input {
         /// Link it came over.
         link: LinkId,
         /// Its bytes.
-        bytes: Vec<u8>,
+        bytes: Bytes,
     },
     /// The configuration changed at run time.
     Reconfigure(Box<NodeConfig>),

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use crate::ids::{ClientId, GroupName, LinkId, NodeId, RingId};
 use crate::input::{Part, Payload};
 
@@ -12,10 +14,10 @@ pub enum Output {
     Send {
         /// Link to use.
         link: LinkId,
-        /// Who gets it; `None`: every peer.
-        to: Option<NodeId>,
+        /// Who gets it; 0: every peer.
+        to: NodeId,
         /// The frame, immutable and shareable (retransmission, send workers).
-        frame: Arc<[u8]>,
+        frame: Bytes,
     },
     /// Answer of the oldest unanswered synchronous request of the client.
     Reply {

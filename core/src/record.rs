@@ -5,10 +5,11 @@
 //! strings start with a count of 32 bits. Messages of clients are recorded by length; their
 //! bytes make no difference to what a node does.
 
-use crate::config::NodeConfig;
+use crate::config::{NodeConfig, TotemConfig};
 use crate::ids::{ClientId, EvsGroup, GroupName, LinkId, NodeId};
 use crate::input::{Guarantee, Input, IterationKind, Part, Payload, Request};
 use crate::ipc::Service;
+use crate::time::Span;
 use crate::wire::cursor::{DecodeError, Fault, Order, Reader, Writer};
 
 /// Longest list, string or packet that is read back.
@@ -55,7 +56,7 @@ pub fn read(bytes: &[u8]) -> Result<(Input, usize), DecodeError> {
     let input = match reader.u8("input")? {
         0 => Input::Start,
         1 => Input::Tick,
-        2 => Input::Packet { link: LinkId(reader.u8("link")?), bytes: read_bytes(reader, "packet")? },
+        2 => Input::Packet { link: LinkId(reader.u8("link")?), bytes: read_bytes(reader, "packet")?.into() },
         3 => Input::Reconfigure(Box::new(read_config(reader)?)),
         4 => {
             let client = ClientId(reader.u32("client")?);
@@ -92,6 +93,9 @@ fn write_config(writer: &mut Writer<'_>, config: &NodeConfig) {
     writer.u32(config.frame_size);
     writer.u8(u8::from(config.honour_safe));
     writer.u8(u8::from(config.always_frame));
+    writer.u64(config.config_version);
+    writer.u64(config.seed);
+    write_totem(writer, &config.totem);
 }
 
 fn read_config(reader: &mut Reader<'_>) -> Result<NodeConfig, DecodeError> {
@@ -108,6 +112,70 @@ fn read_config(reader: &mut Reader<'_>) -> Result<NodeConfig, DecodeError> {
         frame_size: reader.u32("frame size")?,
         honour_safe: read_bool(reader, "honour safe")?,
         always_frame: read_bool(reader, "always frame")?,
+        config_version: reader.u64("config version")?,
+        seed: reader.u64("seed")?,
+        totem: read_totem(reader)?,
+    })
+}
+
+fn write_totem(writer: &mut Writer<'_>, totem: &TotemConfig) {
+    let spans = [
+        totem.token,
+        totem.token_retransmit,
+        totem.hold,
+        totem.join,
+        totem.send_join,
+        totem.consensus,
+        totem.merge,
+        totem.fail_recv_time,
+        totem.heartbeat.unwrap_or_default(),
+    ];
+    spans.into_iter().for_each(|span| writer.u64(span.0));
+    let (wide_window, wide_messages) = totem.wide.unwrap_or_default();
+    let counts = [
+        totem.token_warning,
+        totem.fail_recv_const,
+        totem.seqno_unchanged_const,
+        totem.miss_count_const,
+        totem.window_size,
+        totem.max_messages,
+        wide_window,
+        wide_messages,
+        totem.accelerated,
+        u32::from(totem.cancel_hold_on_retransmit),
+    ];
+    counts.into_iter().for_each(|count| writer.u32(count));
+}
+
+fn read_totem(reader: &mut Reader<'_>) -> Result<TotemConfig, DecodeError> {
+    let mut spans = [Span(0); 9];
+    for span in &mut spans {
+        *span = Span(reader.u64("totem timer")?);
+    }
+    let mut counts = [0; 10];
+    for count in &mut counts {
+        *count = reader.u32("totem limit")?;
+    }
+    let [token, token_retransmit, hold, join, send_join, consensus, merge, fail_recv_time, heartbeat] = spans;
+    Ok(TotemConfig {
+        token,
+        token_retransmit,
+        hold,
+        join,
+        send_join,
+        consensus,
+        merge,
+        fail_recv_time,
+        heartbeat: (heartbeat != Span(0)).then_some(heartbeat),
+        token_warning: counts[0],
+        fail_recv_const: counts[1],
+        seqno_unchanged_const: counts[2],
+        miss_count_const: counts[3],
+        window_size: counts[4],
+        max_messages: counts[5],
+        wide: (counts[6] != 0).then_some((counts[6], counts[7])),
+        accelerated: counts[8],
+        cancel_hold_on_retransmit: counts[9] != 0,
     })
 }
 

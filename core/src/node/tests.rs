@@ -39,6 +39,7 @@ impl Bench {
             frame_size: 600,
             honour_safe: true,
             always_frame,
+            ..NodeConfig::default()
         });
         Bench { node, kept: BTreeMap::new(), next_key: 0 }
     }

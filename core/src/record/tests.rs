@@ -60,6 +60,9 @@ fn config() -> impl Strategy<Value = NodeConfig> {
             frame_size,
             honour_safe,
             always_frame,
+            config_version: last_ring_seq / 3,
+            seed: last_ring_seq,
+            totem: TotemConfig { heartbeat: always_frame.then_some(Span(9)), ..TotemConfig::default() },
         },
     )
 }
@@ -69,7 +72,8 @@ fn input() -> impl Strategy<Value = Input> {
         Just(Input::Start),
         Just(Input::Tick),
         Just(Input::Stop),
-        (any::<u8>(), vec(any::<u8>(), 0..50)).prop_map(|(link, bytes)| Input::Packet { link: LinkId(link), bytes }),
+        (any::<u8>(), vec(any::<u8>(), 0..50))
+            .prop_map(|(link, bytes)| Input::Packet { link: LinkId(link), bytes: bytes.into() }),
         config().prop_map(|config| Input::Reconfigure(Box::new(config))),
         (any::<u32>(), any::<bool>(), any::<u32>()).prop_map(|(client, evs, pid)| Input::Connect {
             client: ClientId(client),

@@ -15,6 +15,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use self::operational::Operational;
 use self::timers::{Timer, Timers};
 use crate::config::NodeConfig;
@@ -176,8 +178,8 @@ impl<M> Ring<M> {
 
     fn on_merge_detect(&mut self, now: Instant, outputs: &mut VecDeque<Output>) {
         let State::Operational(operational) = &self.state else { return };
-        let frame = Arc::from(frame::merge_detect(self.me, operational.ring));
-        outputs.push_back(Output::Send { link: LinkId(0), to: None, frame });
+        let frame = Bytes::from(frame::merge_detect(self.me, operational.ring));
+        outputs.push_back(Output::Send { link: LinkId(0), to: NodeId(0), frame });
         self.timers.set(Timer::MergeDetect, now.after(MERGE_INTERVAL));
     }
 

@@ -6,7 +6,8 @@
 //! frames would have taken are used up all the same.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+
+use bytes::Bytes;
 
 use super::window::{Entry, Window};
 use super::{Delivery, Event};
@@ -40,7 +41,7 @@ struct Waiting {
 #[derive(Debug)]
 enum Content<M> {
     /// A frame, header and all.
-    Frame(Arc<[u8]>),
+    Frame(Bytes),
     /// A message that stays on this node.
     Local(M),
 }
@@ -166,15 +167,15 @@ impl<M> Operational<M> {
         }
     }
 
-    fn frame(&self, me: NodeId, seq: Seq, safe: bool, payload: &[u8]) -> Arc<[u8]> {
+    fn frame(&self, me: NodeId, seq: Seq, safe: bool, payload: &[u8]) -> Bytes {
         let mut bytes = Vec::with_capacity(MCAST_HEADER + payload.len());
         let guarantee = if safe { WIRE_SAFE } else { 0 };
         Mcast { from: me, seq, sent: self.sent, ring: self.ring, guarantee }.encode(Order::NATIVE, &mut bytes);
         bytes.extend_from_slice(payload);
-        Arc::from(bytes)
+        Bytes::from(bytes)
     }
 
-    fn unpack(&mut self, origin: NodeId, frame: &Arc<[u8]>) {
+    fn unpack(&mut self, origin: NodeId, frame: &Bytes) {
         let assembler = self.assemblers.entry(origin).or_default();
         let order = Order::NATIVE;
         let Ok(unpacked) = assembler.take(&frame[MCAST_HEADER..], order) else {
@@ -186,7 +187,7 @@ impl<M> Operational<M> {
             let (memory, range) = match piece {
                 Piece::Inside(range) => {
                     let range = range.start + MCAST_HEADER..range.end + MCAST_HEADER;
-                    (Memory::Frame(Arc::clone(frame)), range)
+                    (Memory::Frame(frame.clone()), range)
                 }
                 Piece::Joined(bytes) => {
                     let len = bytes.len();

@@ -12,6 +12,7 @@ fn config(always_frame: bool) -> NodeConfig {
         frame_size: 500,
         honour_safe: true,
         always_frame,
+        ..NodeConfig::default()
     }
 }
 
@@ -52,7 +53,7 @@ fn a_node_with_peers_looks_for_them() {
     ring.tick(Instant(due.0 - 1), &mut outputs);
     assert!(outputs.is_empty());
     ring.tick(due, &mut outputs);
-    assert!(matches!(&outputs[0], Output::Send { to: None, .. }));
+    assert!(matches!(&outputs[0], Output::Send { to: NodeId(0), .. }));
     ring.stop();
     assert_eq!(ring.next_deadline(), None);
 }

@@ -44,8 +44,6 @@ pub const DEFAULT_FILE: &str = "/etc/corosync/corosync.conf";
 pub const FILE_ENV: &str = "COROSYNC_MAIN_CONFIG_FILE";
 /// Name of the cluster when none is set.
 const CLUSTER_NAME: &str = "evensong";
-/// Headers of IPv4 and UDP in bytes.
-const UDP_HEADERS: u32 = 28;
 /// Largest packet when none is set: udp and udpu, knet.
 const MTU: (u32, u32) = (1500, 65_536);
 /// Smallest packet that can be set.
@@ -321,7 +319,7 @@ fn quorum(root: &Section, problems: &mut Problems) {
     }
 }
 
-/// Bytes of a datagram's payload.
+/// Bytes of a packet.
 fn frame_size(root: &Section, transport: Transport, problems: &mut Problems) -> u32 {
     let default = if transport == Transport::Knet { MTU.1 } else { MTU.0 };
     let entry = root.last("totem", "netmtu");
@@ -331,7 +329,7 @@ fn frame_size(root: &Section, transport: Transport, problems: &mut Problems) -> 
         let text = format!("is {mtu}; packets of {MTU_MIN} to {} bytes can be sent", MTU.1);
         problems.error(&entry.at, "totem.netmtu", text);
     }
-    mtu.clamp(MTU_MIN, MTU.1) - UDP_HEADERS
+    mtu.clamp(MTU_MIN, MTU.1)
 }
 
 fn node_config(
@@ -350,6 +348,7 @@ fn node_config(
         frame_size: frame_size(root, transport, &mut Problems::default()),
         honour_safe: own.safe_delivery,
         always_frame: own.always_frame,
+        ..NodeConfig::default()
     }
 }
 

@@ -68,7 +68,7 @@ fn a_good_file_is_taken_without_a_word() {
     let config = outcome.for_start().expect("it is good");
     assert_eq!(config.node.node, NodeId(1));
     assert_eq!(config.node.cluster_name, "lab");
-    assert_eq!(config.node.frame_size, 1472);
+    assert_eq!(config.node.frame_size, 1500);
     assert!(!config.log.general.to_syslog && config.log.general.to_stderr);
     let crlf = load_here(&GOOD.replace('\n', "\r\n"));
     assert_eq!(crlf.for_start().expect("line ends do not matter").node, config.node);
