@@ -27,7 +27,7 @@ help:
 	@echo 'make               build everything into $(STAGE)/usr (the same as make stage)'
 	@echo 'make bench         the classic tables, next to Debian'\''s corosync where it is installed'
 	@echo '                   (BENCH_ARGS=--quick for a short run, BENCH_ARGS=--help for all options)'
-	@echo 'make test          every test'
+	@echo 'make test          every test (ORIGINAL=1: fail where the original is missing)'
 	@echo 'make abi           only the tests of symbols, headers and layouts'
 	@echo 'make compare       only the tests that run one C program here and on the original'
 	@echo 'make deps          install the Debian packages that are missing (ORIGINAL=1: the original too)'
@@ -49,14 +49,14 @@ bench: need stage
 	$(CARGO) run -q -p evensong-bench -- $(BENCH_ARGS)
 
 test: need stage
-	$(CARGO) test --workspace $(TEST_ARGS)
+	$(if $(ORIGINAL),EVENSONG_REQUIRE_ORIGINAL=1 )$(CARGO) test --workspace $(TEST_ARGS)
 
 abi: need stage
 	$(CARGO) test -p c-tests --test abi --test headers --test layout
 
 compare: need stage
 	@$(CARGO) run -q -p evensong-stage -- original
-	$(CARGO) test -p c-tests --test same_output
+	EVENSONG_REQUIRE_ORIGINAL=1 $(CARGO) test -p c-tests --test same_output
 
 # under sudo nothing is built: it would leave files of root in target/
 install:
