@@ -16,7 +16,7 @@ use crate::ids::{NodeId, RingId};
 use crate::pack::{frames_for, Assembler, Packer, Piece};
 use crate::seq::Seq;
 use crate::wire::cursor::Order;
-use crate::wire::frame::{Mcast, MCAST_HEADER};
+use crate::wire::frame::{Mcast, MCAST_HEADER, ORDINARY};
 
 /// Guarantee of a safe frame on the wire (agreed is 0).
 const WIRE_SAFE: u32 = 3;
@@ -170,7 +170,8 @@ impl<M> Operational<M> {
     fn frame(&self, me: NodeId, seq: Seq, safe: bool, payload: &[u8]) -> Bytes {
         let mut bytes = Vec::with_capacity(MCAST_HEADER + payload.len());
         let guarantee = if safe { WIRE_SAFE } else { 0 };
-        Mcast { from: me, seq, sent: self.sent, ring: self.ring, guarantee }.encode(Order::NATIVE, &mut bytes);
+        Mcast { encapsulated: ORDINARY, from: me, seq, sent: self.sent, ring: self.ring, guarantee }
+            .encode(Order::NATIVE, &mut bytes);
         bytes.extend_from_slice(payload);
         Bytes::from(bytes)
     }

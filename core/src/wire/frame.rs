@@ -1,4 +1,5 @@
-//! Frames of the ring: the common header, multicast frames, merge detect.
+//! Frames of the ring: the common header, multicast frames, merge detect, hold cancel. The
+//! frames with lists have their own files.
 //!
 //! Header of every frame, packed, numbers in the sender's byte order:
 //!
@@ -14,6 +15,8 @@
 //! Multicast (type 1) goes on: system_from u32 @13, seq u32 @17, frames ever sent by the
 //! originator u32 @21, ring id (u32 representative, u64 number) @25, 0 u32 @37, guarantee
 //! u32 @41, payload @45. Merge detect (type 2): system_from u32 @13, ring id @17; 29 in all.
+//! Hold cancel (type 5): ring id @13; 25 in all. Receivers of the original compare its ring id
+//! as bytes, so between machines of unlike byte order it never fits there; here it is converted.
 
 use super::cursor::{DecodeError, Fault, Order, Reader, Writer};
 use crate::ids::{NodeId, RingId};
@@ -21,15 +24,20 @@ use crate::seq::Seq;
 
 const MAGIC: u16 = 0xc070;
 const VERSION: u8 = 3;
+/// Where `encapsulated` stands in the common header.
+const ENCAPSULATED_AT: usize = 4;
 /// Size of the common header.
 pub const HEADER: usize = 13;
 /// Size of a multicast frame's header.
 pub const MCAST_HEADER: usize = 45;
 /// Size of a merge detect frame.
 pub const MERGE_DETECT: usize = 29;
+/// Size of a hold cancel frame.
+pub const HOLD_CANCEL: usize = 25;
 /// Size of a ring id in frames.
 pub const RING_ID: usize = 12;
 const _: () = assert!(HEADER + 3 * 4 + RING_ID + 2 * 4 == MCAST_HEADER && HEADER + 4 + RING_ID == MERGE_DETECT);
+const _: () = assert!(HEADER + RING_ID == HOLD_CANCEL);
 
 /// Types of frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +68,9 @@ pub struct FrameHeader {
     pub encapsulated: u8,
     /// Originator or sender.
     pub node: NodeId,
+    /// Who should get it, 0 for all. Over udp and udpu nobody may rely on it: the original
+    /// leaves it to chance there.
+    pub target: NodeId,
 }
 
 impl FrameHeader {
@@ -89,8 +100,8 @@ impl FrameHeader {
         };
         let encapsulated = reader.u8("encapsulated")?;
         let node = NodeId(reader.u32("node id")?);
-        reader.skip(4, "target node id")?;
-        Ok(FrameHeader { order, kind, encapsulated, node })
+        let target = NodeId(reader.u32("target node id")?);
+        Ok(FrameHeader { order, kind, encapsulated, node, target })
     }
 
     /// Appends the header.
@@ -101,16 +112,20 @@ impl FrameHeader {
         writer.u8(self.kind as u8);
         writer.u8(self.encapsulated);
         writer.u32(self.node.0);
-        writer.u32(0);
+        writer.u32(self.target.0);
     }
 }
 
 /// Value of `encapsulated` in an ordinary multicast frame.
 pub const ORDINARY: u8 = 2;
+/// Value of `encapsulated` in a recovery copy: the payload is a whole frame of an earlier ring.
+pub const RECOVERY: u8 = 1;
 
 /// Header of a multicast frame behind the common one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mcast {
+    /// [`ORDINARY`] or [`RECOVERY`]; the original takes anything but 1 for ordinary.
+    pub encapsulated: u8,
     /// Originator.
     pub from: NodeId,
     /// Number within the ring.
@@ -126,7 +141,8 @@ pub struct Mcast {
 impl Mcast {
     /// Appends common and multicast header.
     pub fn encode(&self, order: Order, out: &mut Vec<u8>) {
-        FrameHeader { order, kind: FrameType::Mcast, encapsulated: ORDINARY, node: self.from }.encode(out);
+        let encapsulated = self.encapsulated;
+        FrameHeader { order, kind: FrameType::Mcast, encapsulated, node: self.from, target: NodeId(0) }.encode(out);
         let mut writer = Writer::new(out, order);
         writer.u32(self.from.0);
         writer.u32(self.seq.0);
@@ -136,36 +152,90 @@ impl Mcast {
         writer.u32(self.guarantee);
     }
 
-    /// Reads what follows the common header; the payload starts at [`MCAST_HEADER`].
+    /// Reads a frame whose common header was read already; the payload starts at [`MCAST_HEADER`].
     pub fn decode(bytes: &[u8], order: Order) -> Result<Mcast, DecodeError> {
         let mut reader = Reader::new(bytes, order);
-        reader.skip(HEADER, "header")?;
+        reader.skip(ENCAPSULATED_AT, "header")?;
+        let encapsulated = reader.u8("encapsulated")?;
+        reader.skip(HEADER - ENCAPSULATED_AT - 1, "header")?;
         let from = NodeId(reader.u32("system_from")?);
         let seq = Seq(reader.u32("seq")?);
         let sent = reader.u32("this_seqno")?;
         let ring = read_ring(&mut reader)?;
         reader.skip(4, "node_id")?;
-        Ok(Mcast { from, seq, sent, ring, guarantee: reader.u32("guarantee")? })
+        Ok(Mcast { encapsulated, from, seq, sent, ring, guarantee: reader.u32("guarantee")? })
     }
 }
 
 /// A whole merge detect frame.
 pub fn merge_detect(from: NodeId, ring: RingId) -> Vec<u8> {
     let mut out = Vec::with_capacity(MERGE_DETECT);
-    FrameHeader { order: Order::NATIVE, kind: FrameType::MergeDetect, encapsulated: 0, node: from }.encode(&mut out);
+    plain(FrameType::MergeDetect, from).encode(&mut out);
     let mut writer = Writer::new(&mut out, Order::NATIVE);
     writer.u32(from.0);
     write_ring(&mut writer, ring);
     out
 }
 
-fn write_ring(writer: &mut Writer<'_>, ring: RingId) {
+/// Reads a merge detect frame: who sent it, on which ring.
+pub fn decode_merge_detect(bytes: &[u8], order: Order) -> Result<(NodeId, RingId), DecodeError> {
+    let mut reader = Reader::new(bytes, order);
+    reader.skip(HEADER, "header")?;
+    Ok((NodeId(reader.u32("system_from")?), read_ring(&mut reader)?))
+}
+
+/// A whole hold cancel frame.
+pub fn hold_cancel(from: NodeId, ring: RingId) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HOLD_CANCEL);
+    plain(FrameType::HoldCancel, from).encode(&mut out);
+    write_ring(&mut Writer::new(&mut out, Order::NATIVE), ring);
+    out
+}
+
+/// Reads the ring of a hold cancel frame.
+pub fn decode_hold_cancel(bytes: &[u8], order: Order) -> Result<RingId, DecodeError> {
+    let mut reader = Reader::new(bytes, order);
+    reader.skip(HEADER, "header")?;
+    read_ring(&mut reader)
+}
+
+/// Header of a frame to all, from this machine.
+fn plain(kind: FrameType, node: NodeId) -> FrameHeader {
+    FrameHeader { order: Order::NATIVE, kind, encapsulated: 0, node, target: NodeId(0) }
+}
+
+/// Appends a ring id, packed.
+pub(crate) fn write_ring(writer: &mut Writer<'_>, ring: RingId) {
     writer.u32(ring.rep.0);
     writer.u64(ring.seq);
 }
 
-fn read_ring(reader: &mut Reader<'_>) -> Result<RingId, DecodeError> {
+/// Reads a ring id, packed.
+pub(crate) fn read_ring(reader: &mut Reader<'_>) -> Result<RingId, DecodeError> {
     Ok(RingId { rep: NodeId(reader.u32("ring id")?), seq: reader.u64("ring id")? })
+}
+
+/// Appends a list of nodes without its length.
+pub(super) fn write_nodes(writer: &mut Writer<'_>, nodes: &[NodeId]) {
+    for node in nodes {
+        writer.u32(node.0);
+    }
+}
+
+/// Reads a list of so many nodes; nothing is allocated before all of it is known to be there.
+pub(super) fn read_nodes(
+    reader: &mut Reader<'_>,
+    count: usize,
+    field: &'static str,
+) -> Result<Vec<NodeId>, DecodeError> {
+    let start = reader.clone();
+    reader.skip(4 * count, field)?;
+    let mut list = start;
+    let mut nodes = Vec::with_capacity(count);
+    for _ in 0..count {
+        nodes.push(NodeId(list.u32(field)?));
+    }
+    Ok(nodes)
 }
 
 #[cfg(test)]
@@ -174,7 +244,7 @@ mod tests {
 
     fn sample() -> Mcast {
         let ring = RingId { rep: NodeId(1), seq: 48 };
-        Mcast { from: NodeId(1), seq: Seq(23), sent: 94, ring, guarantee: 0 }
+        Mcast { encapsulated: ORDINARY, from: NodeId(1), seq: Seq(23), sent: 94, ring, guarantee: 0 }
     }
 
     #[test]
@@ -206,7 +276,15 @@ mod tests {
     }
 
     #[test]
-    fn merge_detect_has_its_size() {
-        assert_eq!(merge_detect(NodeId(1), RingId::default()).len(), MERGE_DETECT);
+    fn merge_detect_and_hold_cancel() {
+        let ring = RingId { rep: NodeId(1), seq: 48 };
+        let (merge, cancel) = (merge_detect(NodeId(1), ring), hold_cancel(NodeId(1), ring));
+        assert_eq!((merge.len(), cancel.len()), (MERGE_DETECT, HOLD_CANCEL));
+        assert_eq!(decode_merge_detect(&merge, Order::NATIVE), Ok((NodeId(1), ring)));
+        assert_eq!(decode_hold_cancel(&cancel, Order::NATIVE), Ok(ring));
+        for len in 0..MERGE_DETECT {
+            assert!(decode_merge_detect(&merge[..len], Order::NATIVE).is_err());
+            assert!(len >= HOLD_CANCEL || decode_hold_cancel(&cancel[..len], Order::NATIVE).is_err());
+        }
     }
 }
