@@ -100,6 +100,7 @@ impl Node {
             Exec::Partial { group, pid, part, total, data } => {
                 (Message::CpgPartial { group: self.cpg.find(&group)?, pid, part, total, payload: NOT_YET }, data)
             }
+            Exec::Joinlist(_) | Exec::Downlist(_) => return None,
         })
     }
 }

@@ -2,9 +2,12 @@
 //! of local clients. A service never sends to the network; it returns the message to send,
 //! and acts when the ring delivers it.
 
+pub mod capability;
 mod clients;
+pub mod cmap;
 pub mod cpg;
 pub mod evs;
+pub mod sync_wire;
 pub mod wire;
 
 use std::sync::Arc;

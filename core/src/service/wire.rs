@@ -9,7 +9,12 @@
 //! | 4 | 4 | padding |
 //! | 8 | 4 | size of the message, this header included |
 //! | 12 | 4 | padding |
+//!
+//! Padding may hold anything. Receivers of the original go by the first field alone; here the
+//! size is checked too, but only where the service is one we know: of messages for others
+//! nothing is demanded, they are passed over (some of the original's never set the size).
 
+use super::{cmap, cpg, evs};
 use crate::ids::{GroupName, GROUP_NAME_MAX};
 use crate::wire::cursor::{DecodeError, Fault, Order, Reader, Writer};
 
@@ -22,6 +27,8 @@ pub const GROUP_HEADER: [u8; 5] = match Order::NATIVE {
 pub const SERVICE_HEADER: usize = 16;
 /// Size of a cpg group name: length u32, 128 bytes, padding to a multiple of 8 follows.
 pub const NAME: usize = 4 + GROUP_NAME_MAX;
+/// Services that this build reads messages of.
+const KNOWN: [u32; 3] = [cmap::wire::SERVICE, cpg::wire::SERVICE, evs::wire::SERVICE];
 /// Most names a group header may have.
 const NAMES_MAX: usize = 64;
 
@@ -50,6 +57,26 @@ pub fn begin(out: &mut Vec<u8>, service: u32, function: u32, size: usize) {
 
 /// Reads both headers; `None` when the message is for other totempg groups than ours.
 pub fn decode(bytes: &[u8], order: Order) -> Result<Option<Incoming<'_>>, DecodeError> {
+    let Some(mut reader) = message_for(b"a", bytes, order)? else { return Ok(None) };
+    let offset = reader.position();
+    let id = reader.u32("id")?;
+    reader.skip(4, "padding")?;
+    let at_size = reader.clone();
+    let mut size = reader.u32("size")? as usize;
+    reader.skip(4, "padding")?;
+    let service = id >> 16;
+    if size < SERVICE_HEADER || size > bytes.len() - offset {
+        if KNOWN.contains(&service) {
+            return Err(at_size.error("size", Fault::Value));
+        }
+        size = bytes.len() - offset;
+    }
+    Ok(Some(Incoming { service, function: id & 0xffff, bytes: &bytes[offset..offset + size], offset }))
+}
+
+/// Reads the header of a totempg group; the reader stands at the message behind it. `None` when
+/// `name` is not among the names.
+pub(super) fn message_for<'a>(name: &[u8], bytes: &'a [u8], order: Order) -> Result<Option<Reader<'a>>, DecodeError> {
     let mut reader = Reader::new(bytes, order);
     let names = usize::from(reader.u16("number of names")?);
     if names > NAMES_MAX {
@@ -59,23 +86,11 @@ pub fn decode(bytes: &[u8], order: Order) -> Result<Option<Incoming<'_>>, Decode
     for length in &mut lengths[..names] {
         *length = usize::from(reader.u16("length of a name")?);
     }
-    let mut ours = false;
+    let mut named = false;
     for length in &lengths[..names] {
-        ours |= reader.take(*length, "name")? == b"a";
+        named |= reader.take(*length, "name")? == name;
     }
-    if !ours {
-        return Ok(None);
-    }
-    let offset = reader.position();
-    let id = reader.u32("id")?;
-    reader.skip(4, "padding")?;
-    let at_size = reader.clone();
-    let size = reader.u32("size")? as usize;
-    if size < SERVICE_HEADER || size > bytes.len() - offset {
-        return Err(at_size.error("size", Fault::Value));
-    }
-    reader.skip(4, "padding")?;
-    Ok(Some(Incoming { service: id >> 16, function: id & 0xffff, bytes: &bytes[offset..offset + size], offset }))
+    Ok(named.then_some(reader))
 }
 
 /// Appends a group name and the padding behind it.

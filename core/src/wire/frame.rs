@@ -216,14 +216,14 @@ pub(crate) fn read_ring(reader: &mut Reader<'_>) -> Result<RingId, DecodeError> 
 }
 
 /// Appends a list of nodes without its length.
-pub(super) fn write_nodes(writer: &mut Writer<'_>, nodes: &[NodeId]) {
+pub(crate) fn write_nodes(writer: &mut Writer<'_>, nodes: &[NodeId]) {
     for node in nodes {
         writer.u32(node.0);
     }
 }
 
 /// Reads a list of so many nodes; nothing is allocated before all of it is known to be there.
-pub(super) fn read_nodes(
+pub(crate) fn read_nodes(
     reader: &mut Reader<'_>,
     count: usize,
     field: &'static str,
