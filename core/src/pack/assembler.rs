@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use super::PACK_HEADER;
-use crate::wire::cursor::{DecodeError, Fault, Order, Reader};
+use super::Packed;
+use crate::wire::cursor::{DecodeError, Order};
 
 /// Largest message put together: 1 MiB and room for headers, as in the original.
 pub const ASSEMBLY_MAX: usize = (1 << 20) + (64 << 10);
@@ -48,63 +48,26 @@ impl Assembler {
         let mut unpacked = Unpacked::default();
         let continues = packed.continuation != 0;
         let mut held = self.held.take().filter(|_| continues && packed.continuation == self.last);
-        let complete = packed.ranges.len() - usize::from(packed.fragmented != 0);
-        for (number, range) in packed.ranges.iter().enumerate() {
+        let complete = packed.count() - usize::from(packed.fragmented != 0);
+        for (number, range) in packed.ranges().enumerate() {
             let is_complete = number < complete;
             if number == 0 && continues {
                 held = held.filter(|held| held.len() + range.len() <= ASSEMBLY_MAX);
                 match &mut held {
-                    Some(bytes) => bytes.extend_from_slice(&payload[range.clone()]),
+                    Some(bytes) => bytes.extend_from_slice(&payload[range]),
                     None => unpacked.discarded = true,
                 }
                 if is_complete {
                     unpacked.messages.extend(held.take().map(Piece::Joined));
                 }
             } else if is_complete {
-                unpacked.messages.push(Piece::Inside(range.clone()));
+                unpacked.messages.push(Piece::Inside(range));
             } else {
-                held = Some(payload[range.clone()].to_vec());
+                held = Some(payload[range].to_vec());
             }
         }
         self.held = held;
         self.last = packed.fragmented;
         Ok(unpacked)
-    }
-}
-
-struct Packed {
-    fragmented: u8,
-    continuation: u8,
-    ranges: Vec<Range<usize>>,
-}
-
-impl Packed {
-    fn decode(payload: &[u8], order: Order) -> Result<Packed, DecodeError> {
-        let mut reader = Reader::new(payload, order);
-        for field in ["version", "type"] {
-            let at = reader.clone();
-            if reader.u16(field)? != 0 {
-                return Err(at.error(field, Fault::Value));
-            }
-        }
-        let (fragmented, continuation) = (reader.u8("fragmented")?, reader.u8("continuation")?);
-        let at_count = reader.clone();
-        let count = usize::from(reader.u16("number of pieces")?);
-        if count == 0 {
-            return Err(at_count.error("number of pieces", Fault::Value));
-        }
-        if count * 2 > reader.left() {
-            return Err(at_count.error("number of pieces", Fault::Short));
-        }
-        let mut ranges = Vec::with_capacity(count);
-        let mut at = PACK_HEADER + count * 2;
-        for _ in 0..count {
-            let length = usize::from(reader.u16("length of a piece")?);
-            ranges.push(at..at + length);
-            at += length;
-        }
-        reader.skip(at - PACK_HEADER - count * 2, "pieces")?;
-        reader.finish("pieces")?;
-        Ok(Packed { fragmented, continuation, ranges })
     }
 }

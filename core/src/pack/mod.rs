@@ -13,9 +13,11 @@
 //! | 8+2n | | the pieces, back to back |
 
 mod assembler;
+mod packed;
 mod packer;
 
 pub use assembler::{Assembler, Piece, Unpacked, ASSEMBLY_MAX};
+pub use packed::{check_mcast, Packed};
 pub use packer::{frames_for, Packer};
 
 /// Size of the fixed part of a packed payload.

@@ -119,3 +119,22 @@ fn every_prefix_of_a_payload_is_refused() {
         assert!(Assembler::default().take(&payloads[0][..len], Order::NATIVE).is_err());
     }
 }
+
+/// A frame, and copies of it within copies: whole is taken, any part of it is not.
+#[test]
+fn frames_cut_on_their_way() {
+    use crate::ids::{NodeId, RingId};
+    use crate::wire::frame::{Mcast, ORDINARY, RECOVERY};
+    let mut frame = pack(200, &[vec![1; 20], vec![2; 30]]).swap_remove(0);
+    for encapsulated in [ORDINARY, RECOVERY, RECOVERY] {
+        let (from, seq, ring) = (NodeId(1), crate::seq::Seq(1), RingId::default());
+        let mut bytes = Vec::new();
+        Mcast { encapsulated, from, seq, sent: 0, ring, guarantee: 0 }.encode(Order::NATIVE, &mut bytes);
+        bytes.extend(frame);
+        frame = bytes;
+        assert_eq!(check_mcast(&frame), Ok(()));
+        for len in 0..frame.len() {
+            assert!(check_mcast(&frame[..len]).is_err());
+        }
+    }
+}

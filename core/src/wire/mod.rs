@@ -6,3 +6,6 @@ pub mod cursor;
 pub mod frame;
 pub mod join;
 pub mod token;
+
+#[cfg(test)]
+mod tests;
