@@ -9,6 +9,7 @@ mod error;
 mod event_loop;
 mod ipc;
 mod log;
+mod net;
 mod process;
 mod start;
 mod sys;

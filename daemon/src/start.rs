@@ -41,6 +41,12 @@ pub fn test(args: &Args) -> ExitCode {
 pub fn run(args: &Args) -> Result<(), Error> {
     let source = Source::locate(args.config.as_deref());
     let mut config = config::load(source, &ident()).for_start()?;
+    if config.net.is_some() {
+        let source = std::io::Error::other("this build forms no ring over the network yet");
+        return Err(Error::System { what: "run several nodes", source });
+    }
+    config.node.seed =
+        getrandom::u64().map_err(|error| system("draw a random number")(std::io::Error::other(error.to_string())))?;
     let dir = process::run_dir();
     let mut instance = Instance::claim(&dir)?;
     // While there is one thread only. The lock goes along.

@@ -233,6 +233,9 @@ const EVENSONG: &[(&str, Kind)] = &[
     ("spin_us", Int(0, 10_000)),
     ("safe_delivery", YES_NO),
     ("always_frame", YES_NO),
+    ("accelerated_frames", Int(0, 16_384)),
+    ("fail_recv_timeout_ms", U32),
+    ("offload", YES_NO),
     ("rt", YES_NO),
     ("lock_memory", YES_NO),
 ];

@@ -1,8 +1,9 @@
 //! Configuration: from `corosync.conf` to checked settings, with every problem reported.
 //!
 //! `parse` makes a tree of the text, `keys` knows sections and keys, `check` compares the two
-//! (`spelling` guesses what was meant), `totem`, `nodes`, `logging`, `settings` and `uidgid`
-//! look at one part each, `problem` is what they report. Nothing stops at the first error.
+//! (`spelling` guesses what was meant), `totem`, `ring`, `nodes`, `network`, `logging`,
+//! `settings` and `uidgid` look at one part each, `problem` is what they report. Nothing stops
+//! at the first error.
 //!
 //! Where the file is: `-c FILE`, else the environment's `COROSYNC_MAIN_CONFIG_FILE` (as in
 //! corosync 1.x and 2.x), else `/etc/corosync/corosync.conf`. A file that is named must
@@ -12,9 +13,11 @@ mod check;
 mod host;
 mod keys;
 mod logging;
+mod network;
 mod nodes;
 mod parse;
 mod problem;
+mod ring;
 mod settings;
 mod spelling;
 mod totem;
@@ -24,7 +27,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evensong_core::config::NodeConfig;
+use evensong_core::config::{NodeConfig, TotemConfig};
 use evensong_core::ids::NodeId;
 
 pub use host::Host;
@@ -33,10 +36,10 @@ use parse::Section;
 use parse::Tree;
 pub use problem::{Place, Problem, Problems, Severity};
 pub use settings::{RootCgroup, SystemConfig};
-use totem::Transport;
 
 use crate::ipc::{Access, Limits};
 use crate::log::LogConfig;
+use crate::net::{NetConfig, Transport};
 
 /// The file that is read when none is named.
 pub const DEFAULT_FILE: &str = "/etc/corosync/corosync.conf";
@@ -46,6 +49,9 @@ pub const FILE_ENV: &str = "COROSYNC_MAIN_CONFIG_FILE";
 const CLUSTER_NAME: &str = "evensong";
 /// Largest packet when none is set: udp and udpu, knet.
 const MTU: (u32, u32) = (1500, 65_536);
+/// The same for udp and udpu with IPv6, whose longer headers would make every full frame of
+/// the other size too long for a wire of 1500 bytes by three.
+const MTU_V6: u32 = 1497;
 /// Smallest packet that can be set.
 const MTU_MIN: u32 = 576;
 
@@ -76,8 +82,11 @@ impl Source {
 pub struct DaemonConfig {
     /// Where they come from.
     pub source: Source,
-    /// The core's part. `last_ring_seq` is 0, the state directory knows better.
+    /// The core's part. `last_ring_seq` is 0, the state directory knows better; `seed` is 0,
+    /// whoever starts the node draws one.
     pub node: NodeConfig,
+    /// The network; `None` for a node that is alone, and for knet.
+    pub net: Option<NetConfig>,
     /// The nodes of the file's list.
     pub nodes: Vec<Node>,
     /// The log.
@@ -104,15 +113,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// For a starting daemon: the settings, or the errors. A file that lists other nodes is
-    /// refused: to run alone where others expect a member would split the cluster.
+    /// For a starting daemon: the settings, or the errors. Several nodes over knet are refused:
+    /// to run alone where others expect a member would split the cluster.
     pub fn for_start(self) -> Result<DaemonConfig, crate::error::Error> {
         let errors = |problems: Vec<Problem>| {
             crate::error::Error::Config(problems.into_iter().filter(|p| p.severity == Severity::Error).collect())
         };
         let Some(config) = self.config else { return Err(errors(self.problems)) };
-        if config.node.nodes.len() > 1 {
-            return Err(crate::error::Error::Config(vec![several_nodes(&config, Severity::Error)]));
+        if config.needs_knet() {
+            return Err(crate::error::Error::Config(vec![knet_comes_later(&config, Severity::Error)]));
         }
         Ok(config)
     }
@@ -122,25 +131,30 @@ impl Outcome {
     pub fn for_test(mut self, strict: bool) -> (Vec<Problem>, bool) {
         let limit = if strict { Severity::Warning } else { Severity::Flaw };
         let passes = self.problems.iter().all(|problem| problem.severity < limit);
-        if let Some(config) = self.config.filter(|config| config.node.nodes.len() > 1) {
+        if let Some(config) = self.config.filter(DaemonConfig::needs_knet) {
             // True of this build, not of the file: it does not count.
-            self.problems.push(several_nodes(&config, Severity::Warning));
+            self.problems.push(knet_comes_later(&config, Severity::Warning));
         }
         (self.problems, passes)
     }
 }
 
-fn several_nodes(config: &DaemonConfig, severity: Severity) -> Problem {
+impl DaemonConfig {
+    fn needs_knet(&self) -> bool {
+        self.node.nodes.len() > 1 && self.net.is_none()
+    }
+}
+
+fn knet_comes_later(config: &DaemonConfig, severity: Severity) -> Problem {
     let mut problems = Problems::default();
     let count = config.node.nodes.len();
+    let text = format!(
+        "lists {count} nodes, and the transport is knet, as it is where none is set. This build does not know knet \
+         yet: it refuses to start"
+    );
     problems
-        .add(
-            severity,
-            config.nodes.first().map(|node| &node.at),
-            "nodelist",
-            format!("lists {count} nodes, and this build forms no ring over the network yet: it refuses to start"),
-        )
-        .hint("list this node alone to run it by itself");
+        .add(severity, config.nodes.first().map(|node| &node.at), "nodelist", text)
+        .hint("set totem { transport: udpu } on all nodes, or udp for multicast");
     problems.into_sorted().remove(0)
 }
 
@@ -207,6 +221,7 @@ fn built_in(ident: &str) -> Outcome {
     let config = DaemonConfig {
         source: Source::BuiltIn,
         node: node_config(&tree.root, Transport::Udpu, NodeId(own.node_id), vec![NodeId(own.node_id)], &own),
+        net: None,
         nodes: Vec::new(),
         log: LogConfig { ident: ident.to_owned(), ..LogConfig::default() },
         system: SystemConfig::default(),
@@ -230,24 +245,32 @@ pub fn load_text(text: &[u8], file: &Arc<Path>, ident: &str, host: &Host) -> Out
     let limits = settings::limits(root, &mut problems);
     let mut access = uidgid::sections(root, &mut problems);
     uidgid::directory(file, &mut access, &mut problems);
-    let nodes = nodes::read(root, &mut problems);
+    let mut nodes = nodes::read(root, &mut problems);
     let transport = totem::transport(root);
     let mut local = None;
+    let mut net = None;
     // In a file with a bracket too few, keys are not where they were meant to be.
     if tree.balanced {
-        local = membership(&tree, &nodes, &own, &system, host, &mut problems);
+        local = membership(&tree, &mut nodes, &own, &system, host, &mut problems);
+        if let Some(local) = local.filter(|_| !nodes.is_empty()) {
+            let ids = ring_ids(&nodes, root);
+            let at = ids.iter().position(|id| *id == local).unwrap_or_default();
+            net = network::read(root, &nodes, at, &ids, &mut problems);
+        }
         quorum(root, &mut problems);
         frame_size(root, transport, &mut problems);
     }
     let rejected = problems.rejected();
     let problems = problems.into_sorted();
     let node = local.filter(|_| !rejected).map(|local| {
-        let ids = if nodes.is_empty() { vec![local] } else { ring_ids(&nodes, root) };
+        let mut ids = if nodes.is_empty() { vec![local] } else { ring_ids(&nodes, root) };
+        ids.sort();
         node_config(root, transport, local, ids, &own)
     });
     let config = node.map(|node| DaemonConfig {
         source: Source::File(file.to_path_buf()),
         node,
+        net,
         log,
         system,
         access,
@@ -262,7 +285,7 @@ pub fn load_text(text: &[u8], file: &Arc<Path>, ident: &str, host: &Host) -> Out
 /// Checks who is in the cluster; returns the id of this node.
 fn membership(
     tree: &Tree,
-    nodes: &[Node],
+    nodes: &mut [Node],
     own: &settings::Own,
     system: &SystemConfig,
     host: &Host,
@@ -287,8 +310,11 @@ fn membership(
         let text = format!("the nodelist has {} nodes", nodes.len());
         problems.error(&entry.at, "evensong.single_node", text);
     }
-    let local = nodes::check(nodes, host, problems)?;
     let clear = clears_high_bit(root);
+    if totem::transport(root) != Transport::Knet {
+        network::derive_ids(nodes, clear, host, problems);
+    }
+    let local = nodes::check(nodes, host, problems)?;
     nodes[local].ring_id(clear).map(NodeId).or_else(|| {
         let text = format!("{} has no id, and no IPv4 address on link 0 to make one of", nodes[local].label());
         problems.error(&nodes[local].at, "nodelist.node.nodeid", text);
@@ -300,14 +326,12 @@ fn clears_high_bit(root: &Section) -> bool {
     root.last("totem", "clear_node_high_bit").is_some_and(|entry| entry.value == "yes")
 }
 
+/// The ids of all nodes, in the order of the list.
 fn ring_ids(nodes: &[Node], root: &Section) -> Vec<NodeId> {
     let clear = clears_high_bit(root);
-    // Nodes whose id is not known before names are looked up still count as nodes.
+    // One that has none has been reported; it still counts as a node.
     let unknown = |n: usize| u32::MAX - n as u32;
-    let mut ids: Vec<NodeId> =
-        nodes.iter().enumerate().map(|(n, node)| NodeId(node.ring_id(clear).unwrap_or(unknown(n)))).collect();
-    ids.sort();
-    ids
+    nodes.iter().enumerate().map(|(n, node)| NodeId(node.ring_id(clear).unwrap_or(unknown(n)))).collect()
 }
 
 fn quorum(root: &Section, problems: &mut Problems) {
@@ -321,7 +345,12 @@ fn quorum(root: &Section, problems: &mut Problems) {
 
 /// Bytes of a packet.
 fn frame_size(root: &Section, transport: Transport, problems: &mut Problems) -> u32 {
-    let default = if transport == Transport::Knet { MTU.1 } else { MTU.0 };
+    let v6 = || root.all("nodelist.node").into_iter().flat_map(|node| &node.entries).any(is_v6_address);
+    let default = match transport {
+        Transport::Knet => MTU.1,
+        Transport::Udp | Transport::Udpu if v6() => MTU_V6,
+        Transport::Udp | Transport::Udpu => MTU.0,
+    };
     let entry = root.last("totem", "netmtu");
     let set = entry.and_then(|entry| entry.value.parse::<u32>().ok()).filter(|mtu| *mtu != 0);
     let mtu = set.unwrap_or(default);
@@ -332,6 +361,10 @@ fn frame_size(root: &Section, transport: Transport, problems: &mut Problems) -> 
     mtu.clamp(MTU_MIN, MTU.1)
 }
 
+fn is_v6_address(entry: &parse::Entry) -> bool {
+    entry.key == "ring0_addr" && entry.value.parse::<std::net::Ipv6Addr>().is_ok()
+}
+
 fn node_config(
     root: &Section,
     transport: Transport,
@@ -340,6 +373,8 @@ fn node_config(
     own: &settings::Own,
 ) -> NodeConfig {
     let name = root.last("totem", "cluster_name").map(|entry| entry.value.as_str()).filter(|name| !name.is_empty());
+    let version = root.last("totem", "config_version").and_then(|entry| entry.value.parse().ok());
+    let totem = TotemConfig::derive(&ring::options(root), nodes.len());
     NodeConfig {
         node,
         cluster_name: name.unwrap_or(CLUSTER_NAME).to_owned(),
@@ -348,7 +383,9 @@ fn node_config(
         frame_size: frame_size(root, transport, &mut Problems::default()),
         honour_safe: own.safe_delivery,
         always_frame: own.always_frame,
-        ..NodeConfig::default()
+        config_version: version.unwrap_or(0),
+        seed: 0,
+        totem,
     }
 }
 

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use super::check::{is_address, parse_int};
 use super::host::Host;
+use super::network::id_of;
 use super::parse::Section;
 use super::problem::{Place, Problems, Severity};
 
@@ -42,7 +43,7 @@ impl Node {
         }
         let (address, _) = self.addresses[0].as_ref()?;
         let IpAddr::V4(address) = address.parse().ok()? else { return None };
-        Some(u32::from(address) & if clear_high_bit { 0x7fff_ffff } else { u32::MAX })
+        Some(id_of(address, clear_high_bit))
     }
 }
 

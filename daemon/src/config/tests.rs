@@ -122,14 +122,74 @@ fn nodes() {
     rejected(&load_here(&knet), &["9: error", "below 65536"]);
 }
 
+/// The good file with a second node.
+fn two() -> String {
+    GOOD.replacen("}\nlogging", &format!("{SECOND}}}\nlogging"), 1)
+}
+
 #[test]
-fn several_nodes_pass_a_test_and_do_not_start() {
-    let text = GOOD.replacen("}\nlogging", &format!("{SECOND}}}\nlogging"), 1);
-    let (problems, passes) = load_here(&text).for_test(true);
-    assert!(passes && problems.iter().any(|problem| problem.text.contains("refuses to start")), "{problems:?}");
-    let error = load_here(&text).for_start().expect_err("it must not run alone");
-    assert!(error.to_string().contains("t.conf:7: error: nodelist: lists 2 nodes"), "{error}");
-    assert_eq!(error.exit_code(), crate::error::exit::CONFIG);
+fn several_nodes_over_knet_pass_a_test_and_do_not_start() {
+    for text in [two().replace("udpu", "knet"), two().replace("    transport: udpu\n", "")] {
+        let (problems, passes) = load_here(&text).for_test(true);
+        assert!(passes && problems.iter().any(|problem| problem.text.contains("refuses to start")), "{problems:?}");
+        let error = load_here(&text).for_start().expect_err("it must not run alone");
+        assert!(error.to_string().contains("error: nodelist: lists 2 nodes"), "{error}");
+        assert!(error.to_string().contains("transport: udpu"), "{error}");
+        assert_eq!(error.exit_code(), crate::error::exit::CONFIG);
+    }
+}
+
+#[test]
+fn the_network_of_two() {
+    let config = load_here(&two()).for_start().expect("two nodes over udpu");
+    assert_eq!(config.node.nodes, [NodeId(1), NodeId(2)]);
+    assert_eq!((config.node.config_version, config.node.frame_size), (0, 1500));
+    let net = config.net.expect("there is a peer");
+    assert_eq!((net.transport, net.own.as_str(), net.port), (Transport::Udpu, "127.0.0.1", 5405));
+    assert_eq!(net.peers, [crate::net::Peer { node: NodeId(2), host: "127.0.0.2".to_owned() }]);
+    assert!(net.block_unlisted && net.offload && !net.broadcast);
+    let text = two().replace("    version: 2", "    version: 2\n    block_unlisted_ips: no\n    config_version: 7\n    interface {\n        mcastport: 6000\n    }");
+    let config = load_here(&text).for_start().expect("it is good");
+    assert_eq!(config.node.config_version, 7);
+    assert!(config.net.is_some_and(|net| net.port == 6000 && !net.block_unlisted));
+    let text = two().replace("127.0.0.1", "::1").replace("127.0.0.2", "fd00::2");
+    assert_eq!(load_here(&text).for_start().expect("it is good").node.frame_size, 1497);
+    assert!(load_here(GOOD).for_start().expect("it is good").net.is_none());
+}
+
+#[test]
+fn ids_follow_from_addresses() {
+    let text = two().replace("        nodeid: 1\n", "").replace("        nodeid: 2\n", "");
+    let config = load_here(&text).for_start().expect("ids can be derived");
+    assert_eq!(config.node.nodes, [NodeId(0x7f00_0001), NodeId(0x7f00_0002)]);
+    assert_eq!(config.net.expect("there is a peer").peers[0].node, NodeId(0x7f00_0002));
+    rejected(&load_here(&text.replace("127.0.0.2", "b.example")), &["error: nodelist.node.nodeid", "b.example"]);
+}
+
+#[test]
+fn multicast_needs_its_group() {
+    let udp = |new: &str| load_here(&two().replace("transport: udpu", &format!("transport: udp\n    {new}")));
+    let interface = |inner: &str| format!("interface {{\n        {inner}\n    }}");
+    let net = udp("").for_start().expect("the group follows").net.expect("there is a peer");
+    assert_eq!(net.group(IpAddr::from([127, 0, 0, 1])), Some(IpAddr::from([239, 192, 2, 214])));
+    assert!(!net.block_unlisted && net.ttl == 1);
+    let broadcast = udp(&interface("broadcast: yes")).for_start().expect("it is good").net.expect("there is a peer");
+    assert_eq!(broadcast.group(IpAddr::from([127, 0, 0, 1])), Some(IpAddr::from([255, 255, 255, 255])));
+    let nameless = two().replace("udpu", "udp").replace("    cluster_name: lab\n", "");
+    rejected(&load_here(&nameless), &["error: totem.cluster_name", "multicast address"]);
+    rejected(&udp(&interface("mcastaddr: ff15::1")), &["totem.interface.mcastaddr", "does not go with"]);
+}
+
+#[test]
+fn timers_are_the_cores() {
+    let text = two()
+        .replace("    version: 2", "    version: 2\n    token: 1000\n    window_size: 300")
+        .replace("logging {", "evensong {\n    fail_recv_timeout_ms: 5000\n    accelerated_frames: 20\n}\nlogging {");
+    let totem = load_here(&text).for_start().expect("it is good").node.totem;
+    let ms = |span: evensong_core::time::Span| span.0 / 1_000_000;
+    assert_eq!((ms(totem.token), ms(totem.token_retransmit), ms(totem.consensus)), (1000, 238, 1200));
+    assert_eq!((ms(totem.fail_recv_time), totem.accelerated, totem.window_size), (5000, 20, 300));
+    assert!(totem.wide.is_none());
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! The `totem` section: relations between its timeouts, transport, crypto, links.
+//! The `totem` section but for its timers (`ring`): version, transport, crypto, links, node ids.
 //!
-//! Defaults, minimums and relations are those of corosync 3.1.7 (`corosync.conf(5)`).
+//! What is refused is what corosync 3.1.7 refuses (`corosync.conf(5)`).
 
 use std::path::{Path, PathBuf};
 
@@ -8,29 +8,15 @@ use super::check::parse_int;
 use super::nodes::{Node, LINKS_MAX};
 use super::parse::{Entry, Section};
 use super::problem::{Place, Problems, Severity};
+use super::ring;
+use crate::net::Transport;
 
-/// Shortest timeout in milliseconds.
-const TIMEOUT_MIN: i64 = 30;
-/// Shortest hold timeout in milliseconds.
-const HOLD_MIN: i64 = 14;
 /// Bytes that a key file holds at least.
 const KEY_MIN: u64 = 128;
 /// Key file when none is named.
 const KEY_FILE: &str = "/etc/corosync/authkey";
 /// Highest node id that the knet transport takes, plus one.
 const KNET_ID_END: u32 = 65_536;
-
-/// How nodes talk to each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Transport {
-    /// Kronosnet.
-    #[default]
-    Knet,
-    /// Multicast.
-    Udp,
-    /// Unicast to a list of members.
-    Udpu,
-}
 
 /// The transport that the file names, the default when it names none or a wrong one.
 pub fn transport(root: &Section) -> Transport {
@@ -44,7 +30,7 @@ pub fn transport(root: &Section) -> Transport {
 /// Checks all of it.
 pub fn check(root: &Section, nodes: &[Node], state_dir: &Path, problems: &mut Problems) {
     version(root, problems);
-    timeouts(root, nodes.len(), problems);
+    ring::check(root, nodes.len(), problems);
     crypto(root, state_dir, problems);
     interfaces(root, nodes, problems);
     node_ids(root, nodes, problems);
@@ -55,7 +41,8 @@ pub fn check(root: &Section, nodes: &[Node], state_dir: &Path, problems: &mut Pr
     }
 }
 
-fn place(root: &Section) -> Place {
+/// The line to name when a value of `totem` is missing.
+pub fn place(root: &Section) -> Place {
     root.all("totem").first().map_or_else(|| root.at.clone(), |section| section.at.clone())
 }
 
@@ -68,84 +55,6 @@ fn version(root: &Section, problems: &mut Problems) {
             problems.error(&entry.at, "totem.version", format!("is {}, only 2 can be read", entry.value));
         }
         Some(_) => {}
-    }
-}
-
-/// A timeout as it counts, and where it was set.
-struct Timeout<'a> {
-    key: &'static str,
-    ms: i64,
-    entry: Option<&'a Entry>,
-}
-
-impl Timeout<'_> {
-    fn at_least(&self, min: i64, root: &Section, problems: &mut Problems) {
-        if self.ms < min {
-            let at = self.entry.map_or_else(|| place(root), |entry| entry.at.clone());
-            let how = if self.entry.is_some() { "is" } else { "follows from others as" };
-            let text = format!("{how} {} ms, at least {min} ms are needed", self.ms);
-            problems.error(&at, &format!("totem.{}", self.key), text);
-        }
-    }
-}
-
-/// The value that counts: as set, or the default when absent or 0. A wrong value has been
-/// reported already and counts as absent.
-fn timeout<'a>(root: &'a Section, key: &'static str, default: i64, problems: &mut Problems) -> Timeout<'a> {
-    let entry = root.last("totem", key);
-    match entry.and_then(|entry| parse_int(&entry.value)).filter(|ms| (0..=i64::from(u32::MAX)).contains(ms)) {
-        Some(0) => {
-            let at = entry.map_or_else(|| place(root), |entry| entry.at.clone());
-            problems.warning(&at, &format!("totem.{key}"), format!("0 stands for the default, {default}"));
-            Timeout { key, ms: default, entry: None }
-        }
-        Some(ms) => Timeout { key, ms, entry },
-        None => Timeout { key, ms: default, entry: None },
-    }
-}
-
-fn timeouts(root: &Section, nodes: usize, problems: &mut Problems) {
-    let losses = timeout(root, "token_retransmits_before_loss_const", 4, problems).ms;
-    let mut token = timeout(root, "token", 3000, problems);
-    if nodes > 2 {
-        let coefficient = root.last("totem", "token_coefficient").and_then(|entry| parse_int(&entry.value));
-        token.ms += (nodes as i64 - 2).saturating_mul(coefficient.unwrap_or(650).clamp(0, i64::from(u32::MAX)));
-    }
-    let retransmit_default = (token.ms as f64 / (losses as f64 + 0.2)) as i64;
-    let retransmit = timeout(root, "token_retransmit", retransmit_default, problems);
-    let hold = timeout(root, "hold", (retransmit.ms as f64 * 0.8 - 10.0) as i64, problems);
-    let join = timeout(root, "join", 50, problems);
-    let consensus = timeout(root, "consensus", (1.2 * token.ms as f64) as i64, problems);
-    let others = [
-        timeout(root, "max_network_delay", 50, problems),
-        timeout(root, "merge", 200, problems),
-        timeout(root, "downcheck", 1000, problems),
-    ];
-    token.at_least(TIMEOUT_MIN, root, problems);
-    // What follows from a wrong token is not a mistake of its own.
-    if retransmit.entry.is_some() || token.ms >= TIMEOUT_MIN {
-        retransmit.at_least(TIMEOUT_MIN, root, problems);
-    }
-    if hold.entry.is_some() || retransmit.ms >= TIMEOUT_MIN {
-        hold.at_least(HOLD_MIN, root, problems);
-    }
-    for timeout in others.iter().chain([&join]) {
-        timeout.at_least(TIMEOUT_MIN, root, problems);
-    }
-    if consensus.entry.is_some() {
-        consensus.at_least(TIMEOUT_MIN, root, problems);
-    }
-    if consensus.ms < join.ms && join.ms >= TIMEOUT_MIN {
-        let entry = join.entry.or(consensus.entry).or(token.entry);
-        let at = entry.map_or_else(|| place(root), |entry| entry.at.clone());
-        let text = format!("join is {} ms, consensus {} ms: join must not be longer", join.ms, consensus.ms);
-        problems.error(&at, "totem.join", text);
-    }
-    if let Some(entry) = root.last("totem", "token_warning") {
-        if parse_int(&entry.value).is_some_and(|percent| percent > 100) {
-            let text = format!("a percentage between 0 (off) and 100 is needed, not {}", entry.value);
-            problems.error(&entry.at, "totem.token_warning", text);
-        }
     }
 }
 
