@@ -25,8 +25,8 @@ pub const GROUP_HEADER: [u8; 5] = match Order::NATIVE {
 };
 /// Size of the service header.
 pub const SERVICE_HEADER: usize = 16;
-/// Size of a cpg group name: length u32, 128 bytes, padding to a multiple of 8 follows.
-pub const NAME: usize = 4 + GROUP_NAME_MAX;
+/// Size of a cpg group name: length u32, padding up to 8, 128 bytes.
+pub const NAME: usize = 8 + GROUP_NAME_MAX;
 /// Services that this build reads messages of.
 const KNOWN: [u32; 3] = [cmap::wire::SERVICE, cpg::wire::SERVICE, evs::wire::SERVICE];
 /// Most names a group header may have.
@@ -93,18 +93,19 @@ pub(super) fn message_for<'a>(name: &[u8], bytes: &'a [u8], order: Order) -> Res
     Ok(named.then_some(reader))
 }
 
-/// Appends a group name and the padding behind it.
+/// Appends a group name.
 pub fn write_name(writer: &mut Writer<'_>, name: &GroupName) {
     writer.count(name.bytes().len());
+    writer.u32(0);
     writer.bytes(name.bytes());
-    writer.zeros(GROUP_NAME_MAX - name.bytes().len() + 4);
+    writer.zeros(GROUP_NAME_MAX - name.bytes().len());
 }
 
-/// Reads a group name and the padding behind it.
+/// Reads a group name.
 pub fn read_name(reader: &mut Reader<'_>) -> Result<GroupName, DecodeError> {
     let bad = reader.error("group name", Fault::Value);
     let len = reader.u32("length of the group name")? as usize;
-    let value = reader.take(GROUP_NAME_MAX, "group name")?;
     reader.skip(4, "padding")?;
+    let value = reader.take(GROUP_NAME_MAX, "group name")?;
     value.get(..len).and_then(GroupName::new).ok_or(bad)
 }

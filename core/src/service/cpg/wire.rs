@@ -37,13 +37,13 @@ pub const MEMBERSHIP_SIZE: usize = 168;
 pub const MCAST_SIZE: usize = 184;
 /// Size of a partial mcast without its data.
 pub const PARTIAL_SIZE: usize = 200;
-const _: () = assert!(SERVICE_HEADER + NAME + 4 + 2 * 8 == MEMBERSHIP_SIZE);
+const _: () = assert!(SERVICE_HEADER + NAME + 2 * 8 == MEMBERSHIP_SIZE);
 const _: () = assert!(MEMBERSHIP_SIZE + 16 == MCAST_SIZE && MCAST_SIZE + 2 * 8 == PARTIAL_SIZE);
 
 /// Size of a joinlist without entries.
 pub const JOINLIST_SIZE: usize = 24;
 /// Size of an entry of a joinlist.
-pub const JOINLIST_ENTRY: usize = 8 + NAME + 4;
+pub const JOINLIST_ENTRY: usize = 8 + NAME;
 /// Size of a downlist.
 pub const DOWNLIST_SIZE: usize = 1568;
 const _: () = assert!(JOINLIST_ENTRY == 144 && SERVICE_HEADER + 2 * 8 + 4 * NODES_MAX == DOWNLIST_SIZE);
