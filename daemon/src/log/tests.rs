@@ -1,3 +1,5 @@
+//! Lines as they come out: what priority lets through, where, and when.
+
 use super::*;
 
 fn quiet(path: &std::path::Path) -> LogConfig {
