@@ -4,6 +4,7 @@
 
 mod annotation;
 mod describe;
+mod node;
 
 use std::collections::BTreeMap;
 
