@@ -9,7 +9,7 @@
 //! | 12 | 4 | padding |
 //! | 16 | 12 | ring id, packed; padding up to 32 |
 //! | 32 | 4 | build: number of services, padding |
-//! | 40 | 512 | build: their ids u32 [128], ascending, the rest 0 |
+//! | 40 | 512 | build: their ids u32 × 128, ascending, the rest 0 |
 //!
 //! A barrier ends at 32. The original converts none of this between byte orders; the decoder
 //! does. Like the original it looks at no size field.

@@ -5,8 +5,8 @@
 //! | 0 procjoin, 1 procleave | 168 | name @16, pid u32 @152, reason u32 @160 |
 //! | 2 joinlist | 24 + 144 n | error u32 @16, then entries: pid u32, padding, name |
 //! | 3 mcast | 184 + n | name @16, n u32 @152, pid u32 @160, source @168, data @184 |
-//! | 4 old downlist | 1560 | count u32 @16, nodes u32 [384] @24; nobody acts on it |
-//! | 5 downlist | 1568 | members before u32 @16, nodes left u32 @24, nodes u32 [384] @32 |
+//! | 4 old downlist | 1560 | count u32 @16, nodes u32 × 384 @24; nobody acts on it |
+//! | 5 downlist | 1568 | members before u32 @16, nodes left u32 @24, nodes u32 × 384 @32 |
 //! | 6 partial mcast | 200 + n | name @16, total u32 @152, n u32 @160, pid u32 @168, part u32 @176, source @184, data @200 |
 //!
 //! Source: node u32, padding, connection u64. Receivers go by the frame's originator instead.
