@@ -27,7 +27,9 @@ pub fn must_wake(flag: &AtomicU32) -> bool {
 /// Sleeper: announces that it is about to sleep, then says what the position holds now. When
 /// that is work, take the announcement back with [`withdraw`] and do not sleep.
 pub fn announce(flag: &AtomicU32, position: &AtomicU32) -> u32 {
-    flag.store(1, Ordering::Relaxed);
+    // A swap though nobody looks at the old value: loom takes a store beside another thread's
+    // swap for one that the swap may overwrite unseen, and would explore what cannot be.
+    flag.swap(1, Ordering::Relaxed);
     fence(Ordering::SeqCst);
     position.load(Ordering::Acquire)
 }
