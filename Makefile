@@ -13,13 +13,14 @@ DESTDIR    ?=
 CARGO      ?= cargo
 BENCH_ARGS ?=
 TEST_ARGS  ?=
+FUZZ_SECONDS ?= 120
 
 STAGE := target/stage
 TOOL  := $(STAGE)/evensong-stage
 DIRS   = --destdir '$(DESTDIR)' --prefix '$(PREFIX)' --libdir '$(LIBDIR)' --sbindir '$(SBINDIR)' \
          --bindir '$(BINDIR)' --includedir '$(INCLUDEDIR)' --mandir '$(MANDIR)' --unitdir '$(UNITDIR)'
 
-.PHONY: all help deps need bench test stage install uninstall abi compare clean
+.PHONY: all help deps need bench test loom fuzz stage install uninstall abi compare clean
 
 all: stage
 
@@ -28,6 +29,8 @@ help:
 	@echo 'make bench         the classic tables, next to Debian'\''s corosync where it is installed'
 	@echo '                   (BENCH_ARGS=--quick for a short run, BENCH_ARGS=--help for all options)'
 	@echo 'make test          every test (ORIGINAL=1: fail where the original is missing)'
+	@echo 'make loom          every interleaving of the shared-memory ring'\''s sleep protocol'
+	@echo 'make fuzz          fuzz what a client or a peer can send, FUZZ_SECONDS=120 for each target'
 	@echo 'make abi           only the tests of symbols, headers and layouts'
 	@echo 'make compare       only the tests that run one C program here and on the original'
 	@echo 'make deps          install the Debian packages that are missing (ORIGINAL=1: the original too)'
@@ -50,6 +53,13 @@ bench: need stage
 
 test: need stage
 	$(if $(ORIGINAL),EVENSONG_REQUIRE_ORIGINAL=1 )$(CARGO) test --workspace $(TEST_ARGS)
+
+# loom replaces the atomics of the ring, so it has a target folder of its own
+loom:
+	RUSTFLAGS='--cfg loom' $(CARGO) test -p evensong-ring --test loom --release --target-dir target/loom
+
+fuzz:
+	@sh core/fuzz/run.sh $(FUZZ_SECONDS)
 
 abi: need stage
 	$(CARGO) test -p c-tests --test abi --test headers --test layout
