@@ -19,7 +19,9 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 
-use crate::ipc::{serve, Access, Admitted, Arrival, Bell, Clients, Link, Listener, Now, Progress, Scratch, Served};
+use crate::ipc::{
+    serve, Access, Admitted, Arrival, Bell, Clients, Link, Listener, Now, Progress, Scratch, Served, TURN_LEAST,
+};
 
 /// Turns between two looks at the descriptors while there is work.
 const TURNS_PER_LOOK: u32 = 64;
@@ -429,10 +431,15 @@ impl<S: Surroundings> EventLoop<S> {
         }
     }
 
-    /// A client's process is gone, or it closed: what it sent before is still taken.
+    /// A client's process is gone, or it closed: what it sent before is still taken, but no more
+    /// than its ring holds. Who only shut the socket could go on writing for ever.
     fn gone(&mut self, id: ClientId) {
         let now = self.now();
-        while serve(id, &mut self.clients, &mut self.node, &mut self.scratch, now) == Served::Some {}
+        for _ in 0..=self.clients.limits().ring_size / TURN_LEAST {
+            if serve(id, &mut self.clients, &mut self.node, &mut self.scratch, now) != Served::Some {
+                break;
+            }
+        }
         self.forget(id);
     }
 

@@ -16,7 +16,7 @@ pub use access::Access;
 pub use clients::Clients;
 pub use link::{Bell, Link};
 pub use listener::{Admitted, Arrival, Listener, Progress};
-pub use serve::{serve, Now, Scratch, Served};
+pub use serve::{serve, Now, Scratch, Served, TURN_LEAST};
 
 use std::time::Duration;
 

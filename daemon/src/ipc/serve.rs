@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use evensong_core::ids::ClientId;
 use evensong_core::input::{Input, Payload, Placement, Request};
-use evensong_core::ipc::request;
+use evensong_core::ipc::{request, RECORD_HEADER};
 use evensong_core::node::Node;
 use evensong_core::output::LogEvent;
 use evensong_core::time::Instant as CoreInstant;
@@ -23,6 +23,8 @@ use super::pace::Verdict;
 const TURN_REQUESTS: u32 = 128;
 /// Most bytes of one client in one turn; the request that passes it is the last.
 const TURN_BYTES: u32 = 128 * 1024;
+/// A turn that leaves requests behind has taken at least this many bytes of the ring.
+pub const TURN_LEAST: u32 = TURN_REQUESTS * RECORD_HEADER;
 
 /// How a turn for one client ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
