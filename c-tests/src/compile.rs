@@ -91,7 +91,7 @@ pub fn run(mut command: Command, what: &Path) {
     );
 }
 
-/// Newer than the source, everything beside it, and everything staged that goes in.
+/// Newer than everything that goes in: the source, the headers, and what is staged.
 fn is_fresh(output: &Path, source: &Path) -> bool {
     let Some(made) = modified(output) else { return false };
     let beside = source.parent().map(Path::to_owned).unwrap_or_default();
@@ -99,7 +99,10 @@ fn is_fresh(output: &Path, source: &Path) -> bool {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         entries.filter_map(|entry| modified(&entry.path())).any(|time| time >= made)
     };
-    !newer(&beside) && !newer(&stage::lib()) && !newer(&stage::include().join("corosync"))
+    !newer(&beside)
+        && !newer(&source_folder("behaviour"))
+        && !newer(&stage::lib())
+        && !newer(&stage::include().join("corosync"))
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -108,12 +111,16 @@ fn modified(path: &Path) -> Option<SystemTime> {
 
 /// The C files of a folder below `c-tests/c`, in order of their names.
 pub fn sources(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(folder);
+    let folder = source_folder(folder);
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut sources: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     sources.retain(|path| path.extension() == Some(OsStr::new("c")));
     sources.sort();
     sources
+}
+
+fn source_folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("c").join(name)
 }
 
 /// One C file below `c-tests/c`.

@@ -6,10 +6,12 @@
 //! killed, the kernel ends its processes (`setpriv --pdeathsig`).
 //!
 //! `stage` finds the built files, `compile` the C programs, `process` runs one program, `daemon`
-//! our daemon, `original` Debian's corosync, `text` compares what programs printed.
+//! our daemon, `original` Debian's corosync, `expected` knows what programs are to print, `text`
+//! compares.
 
 pub mod compile;
 pub mod daemon;
+pub mod expected;
 pub mod original;
 pub mod process;
 pub mod stage;
