@@ -16,6 +16,7 @@
 //! | 448 | both | event ring: 1 = the descriptor is quiet, ring it when something is due |
 //! | 512 | daemon | reply: number of the request answered last (futex) |
 //! | 576 | client | reply: 1 = a client thread sleeps on the word above |
+//! | 580 | client | number of the synchronous request begun last; the daemon does not look |
 //! | 640 | daemon | flow control state: 1 = senders of the group are held back |
 //! | 704 | daemon | 1 = connection closed by the daemon, see the log |
 //! | 768 | both | event ring: 1 = the daemon waits for room, ring it when half is free |
@@ -54,6 +55,7 @@ pub mod offset {
     pub const EVENT_ARMED: usize = 448;
     pub const REPLY_SEQ: usize = 512;
     pub const REPLY_WAITING: usize = 576;
+    pub const CALL_SEQ: usize = 580;
     pub const FLOW_STATE: usize = 640;
     pub const CLOSED: usize = 704;
     pub const EVENT_ROOM_WANTED: usize = 768;

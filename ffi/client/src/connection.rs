@@ -3,6 +3,11 @@
 //! Three independent parts, each under its own lock, none held across a wait that depends on
 //! the daemon: sending (one producer for all threads), synchronous calls (one outstanding),
 //! taking events (`take.rs`).
+//!
+//! After a fork two processes have the connection. They may use it in turn, as with the
+//! original: where a call goes on from (tail, head, request number) stands in the shared
+//! memory, and what a process knows itself is only good as long as that agrees. Locks that a
+//! thread of the parent held at the fork stay locked in the child; see `lock.rs`.
 
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -10,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use evensong_core::ipc::{RecordHeader, Service, MAX_BODY};
 use evensong_ring::{futex_wait, signal, Area, Body, Control, Memory, Producer};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
+use crate::lock::Owner;
 use crate::take::Taker;
 use crate::{code, connect, sys};
 
@@ -35,8 +41,9 @@ struct Sender {
 pub struct Connection {
     socket: sys::Socket,
     pub(crate) memory: Memory,
+    owner: Owner,
     sender: Mutex<Sender>,
-    calls: Mutex<u32>,
+    calls: Mutex<()>,
     pub(crate) taker: Mutex<Taker>,
     gone: AtomicBool,
     pub(crate) sent: AtomicBool,
@@ -56,7 +63,8 @@ impl Connection {
             sender: Mutex::new(Sender { producer: Producer::new(requests, WARM), looked: sys::coarse_now() }),
             socket: sys::Socket::new(socket),
             memory,
-            calls: Mutex::new(0),
+            owner: Owner::new(),
+            calls: Mutex::new(()),
             taker: Mutex::new(taker),
             gone: AtomicBool::new(false),
             sent: AtomicBool::new(false),
@@ -82,6 +90,14 @@ impl Connection {
 
     pub(crate) fn control(&self) -> Control<'_> {
         Control(&self.memory)
+    }
+
+    /// Locks something that threads using this connection share. `None`: this is a forked child,
+    /// and the lock was taken at the time of the fork, or is taken for long; to be answered with
+    /// `CS_ERR_TRY_AGAIN`.
+    #[inline]
+    pub fn lock<'a, T>(&self, mutex: &'a Mutex<T>) -> Option<MutexGuard<'a, T>> {
+        mutex.try_lock().or_else(|| self.owner.lock_contended(mutex))
     }
 
     /// Whether the daemon was found gone; stays so.
@@ -179,7 +195,7 @@ impl Connection {
 
     unsafe fn try_send(&self, header: RecordHeader, head: &[u8], iov: &[libc::iovec]) -> Result<bool, u32> {
         let control = self.control();
-        let mut sender = self.sender.lock();
+        let mut sender = self.lock(&self.sender).ok_or(code::TRY_AGAIN)?;
         let now = sys::coarse_now();
         if now - sender.looked >= LIVENESS_EVERY {
             sender.looked = now;
@@ -188,6 +204,8 @@ impl Connection {
         if self.is_gone() {
             return Err(code::LIBRARY);
         }
+        let tail = control.request_tail().load(Ordering::Relaxed);
+        sender.producer.follow(tail, control.request_head()).map_err(|_| code::LIBRARY)?;
         let pushed = match iov {
             // The common shapes cost no list.
             [] => sender.producer.push(&self.memory, control.request_head(), header, &[Body::of_slice(head)]),
@@ -232,9 +250,10 @@ impl Connection {
         head: &[u8],
         iov: &[libc::iovec],
     ) -> Result<(u32, Vec<u8>), u32> {
-        let mut last = self.calls.lock();
-        *last = last.wrapping_add(1).max(1);
-        let number = *last;
+        let _turn = self.lock(&self.calls).ok_or(code::TRY_AGAIN)?;
+        let last = self.control().call_seq();
+        let number = last.load(Ordering::Relaxed).wrapping_add(1).max(1);
+        last.store(number, Ordering::Relaxed);
         // SAFETY: the caller's promise is passed on.
         let header = RecordHeader { len: unsafe { body_length(head, iov) }?, kind, flags, a, b: number };
         // SAFETY: as above.
@@ -252,19 +271,19 @@ impl Connection {
         let control = self.control();
         let seq = control.reply_seq();
         for _ in 0..CALL_SPIN {
-            if seq.load(Ordering::Acquire) == number {
+            if is_answered(seq.load(Ordering::Acquire), number) {
                 return Ok(());
             }
             std::hint::spin_loop();
         }
         loop {
             let now = signal::announce(control.reply_waiting(), seq);
-            if now == number {
+            if is_answered(now, number) {
                 signal::withdraw(control.reply_waiting());
                 return Ok(());
             }
             futex_wait(seq, now, CALL_SLICE);
-            if seq.load(Ordering::Acquire) != number && !self.look_alive() {
+            if !is_answered(seq.load(Ordering::Acquire), number) && !self.look_alive() {
                 return Err(code::LIBRARY);
             }
         }
@@ -276,6 +295,10 @@ impl Connection {
         self.memory.read(area, 0, &mut header);
         let word = |at: usize| u32::from_ne_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
         let len = word(8);
+        if word(0) != number && is_answered(word(0), number) {
+            // Parent and child asked at the same time, and the other's answer came on top.
+            return Err(code::LIBRARY);
+        }
         if word(0) != number || len > area.size - 16 {
             self.mark_gone();
             return Err(code::LIBRARY);
@@ -284,6 +307,11 @@ impl Connection {
         self.memory.read(Area { offset: area.offset + 16, size: area.size - 16 }, 0, &mut body);
         Ok((word(4), body))
     }
+}
+
+/// Whether the request answered last is this one or a later one.
+fn is_answered(last: u32, number: u32) -> bool {
+    last.wrapping_sub(number) < u32::MAX / 2
 }
 
 /// Total length, or `CS_ERR_TOO_BIG` beyond what a record can hold.

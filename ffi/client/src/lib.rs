@@ -8,6 +8,7 @@ mod connect;
 mod connection;
 mod guard;
 mod handles;
+mod lock;
 mod sys;
 mod take;
 

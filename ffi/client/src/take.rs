@@ -133,10 +133,11 @@ impl Connection {
     /// Releases the event that was taken before, if any, and takes the next one, in one step.
     /// `note` sees each event in the ring's order, whichever threads take them.
     pub fn take_next(&self, done: Option<Ticket>, note: impl FnOnce(&Event)) -> Take {
-        let mut taker = self.taker.lock();
+        let Some(mut taker) = self.lock(&self.taker) else { return Take::Gone };
         let taker = &mut *taker;
-        if let Some(ticket) = done {
-            self.settle(taker, ticket);
+        match done {
+            Some(ticket) => self.settle(taker, ticket),
+            None => self.follow(taker),
         }
         match taker.consumer.peek(&self.memory, self.control().event_tail()) {
             Ok(Some(record)) => {
@@ -179,7 +180,19 @@ impl Connection {
 
     /// Gives an event's memory back, after its callback has returned.
     pub fn release(&self, ticket: Ticket) {
-        self.settle(&mut self.taker.lock(), ticket);
+        if let Some(mut taker) = self.lock(&self.taker) {
+            self.settle(&mut taker, ticket);
+        }
+    }
+
+    /// Goes on where another process that has this connection left off. Between two dispatches
+    /// everything taken is given back, so the head tells. A head that cannot be shows at the
+    /// next look into the ring.
+    fn follow(&self, taker: &mut Taker) {
+        let head = self.control().event_head().load(Ordering::Relaxed);
+        if head != taker.told && taker.claims.is_empty() && taker.consumer.follow(head).is_ok() {
+            (taker.free, taker.told) = (head, head);
+        }
     }
 
     fn settle(&self, taker: &mut Taker, ticket: Ticket) {
@@ -203,7 +216,7 @@ impl Connection {
     /// Before a blocking wait. True: nothing is due, the descriptor is quiet and armed; poll
     /// it. False: take again.
     pub fn prepare_wait(&self) -> bool {
-        let mut taker = self.taker.lock();
+        let Some(mut taker) = self.lock(&self.taker) else { return true };
         let taker = &mut *taker;
         let tail = self.control().event_tail();
         for turn in 0..taker.spin {
@@ -221,7 +234,7 @@ impl Connection {
     /// A dispatch is about to return to the program: memory is given back, and the descriptor
     /// is readable if and only if something is due.
     pub fn returning(&self) {
-        let mut taker = self.taker.lock();
+        let Some(mut taker) = self.lock(&self.taker) else { return };
         let taker = &mut *taker;
         self.give_back(taker);
         if taker.consumer.is_empty(self.control().event_tail()) {

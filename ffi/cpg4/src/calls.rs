@@ -24,7 +24,7 @@ pub fn initialize(callbacks: Callbacks, flags: u32, context: *mut std::ffi::c_vo
     if flags & !KNOWN_FLAGS != 0 {
         return Err(code::INVALID_PARAM);
     }
-    Ok(HANDLES.insert(Instance::new(connection, callbacks, flags, context)))
+    HANDLES.insert(Instance::new(connection, callbacks, flags, context))
 }
 
 /// Ends a handle, its iterations and its connection, whatever the daemon says.

@@ -35,7 +35,7 @@ pub fn begin(handle: u64, kind: IterationKind, group: &GroupName) -> Result<u64,
         (code::OK, body) => reply::decode_iteration(&body).map_err(|_| code::LIBRARY)?,
         (error, _) => return Err(error),
     };
-    let iteration = ITERATIONS.insert(Iteration { instance: Arc::clone(&instance), number });
+    let iteration = ITERATIONS.insert(Iteration { instance: Arc::clone(&instance), number })?;
     instance.iterations.lock().push(iteration);
     if instance.finalized.load(std::sync::atomic::Ordering::Acquire) {
         // Finalized meanwhile; its clean-up may have run before the push.

@@ -77,7 +77,7 @@ pub fn mcast_buffer(instance: &Instance, number: u32, start: *const std::ffi::c_
 unsafe fn mcast_pieces(instance: &Instance, guarantee: Guarantee, total: usize, iov: &[libc::iovec]) -> u32 {
     let Ok(announced) = u32::try_from(total) else { return code::TOO_BIG };
     let limit = instance.connection.max_atomic() as usize;
-    let _whole = instance.large.lock();
+    let Some(_whole) = instance.connection.lock(&instance.large) else { return code::TRY_AGAIN };
     let mut cursor = Cursor { iov, offset: 0 };
     let mut sent = 0;
     while sent < total {

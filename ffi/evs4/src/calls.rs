@@ -17,7 +17,7 @@ pub const GROUPS_MAX: usize = MAX_BODY as usize / size_of::<EvsGroup>();
 pub fn initialize(callbacks: Option<evs_callbacks_t>) -> Result<u64, u32> {
     let connection = Connection::connect(Service::Evs)?;
     let none = evs_callbacks_t { evs_deliver_fn: None, evs_confchg_fn: None };
-    Ok(HANDLES.insert(Instance::new(connection, callbacks.unwrap_or(none))))
+    HANDLES.insert(Instance::new(connection, callbacks.unwrap_or(none)))
 }
 
 /// Ends a handle and its connection. The daemon is not asked, as in the original.

@@ -51,6 +51,8 @@ words! {
     reply_seq = REPLY_SEQ;
     /// 1 while a client thread sleeps on the reply.
     reply_waiting = REPLY_WAITING;
+    /// Number of the request begun last; for the client alone.
+    call_seq = CALL_SEQ;
     /// 1 while senders of the group are held back.
     flow_state = FLOW_STATE;
     /// 1 when the daemon closed the connection.

@@ -76,6 +76,10 @@ pub struct Record {
     pub end: u32,
 }
 
+fn is_position(at: u32, area: Area) -> bool {
+    at <= area.size && at % RECORD_HEADER == 0
+}
+
 /// The writing end.
 #[derive(Debug)]
 pub struct Producer {
@@ -100,6 +104,19 @@ impl Producer {
         self.tail
     }
 
+    /// Goes on where another process that has this end, too, left off: a fork shares it.
+    pub fn follow(&mut self, tail: u32, head: &AtomicU32) -> Result<(), Corrupt> {
+        if tail == self.tail {
+            return Ok(());
+        }
+        if !is_position(tail, self.area) {
+            return Err(Corrupt);
+        }
+        self.tail = tail;
+        // The head known is too old to be judged by the new tail.
+        self.refresh(head)
+    }
+
     /// Bytes of records written so far.
     pub fn written(&self) -> u64 {
         self.written
@@ -107,7 +124,7 @@ impl Producer {
 
     fn refresh(&mut self, head: &AtomicU32) -> Result<(), Corrupt> {
         let now = head.load(Ordering::Acquire);
-        if now > self.area.size || now % RECORD_HEADER != 0 {
+        if !is_position(now, self.area) {
             return Err(Corrupt);
         }
         self.head = now;
@@ -207,6 +224,16 @@ impl Consumer {
         Consumer { area, head, tail: head }
     }
 
+    /// Goes on where another process that has this end, too, left off: a fork shares it.
+    pub fn follow(&mut self, head: u32) -> Result<(), Corrupt> {
+        if !is_position(head, self.area) {
+            return Err(Corrupt);
+        }
+        // As if nothing were known beyond it: the next look takes the producer's word.
+        (self.head, self.tail) = (head, head);
+        Ok(())
+    }
+
     /// Position of the next record: everything before it has been taken.
     pub fn head(&self) -> u32 {
         self.head
@@ -225,7 +252,7 @@ impl Consumer {
         if self.is_empty(tail) {
             return Ok(None);
         }
-        if self.tail > self.area.size || self.tail % RECORD_HEADER != 0 {
+        if !is_position(self.tail, self.area) {
             return Err(Corrupt);
         }
         let mut header = self.header_here(memory)?;
