@@ -38,7 +38,7 @@ impl Against {
             Against::Archives => {
                 command.arg("-I").arg(stage::include()).arg("-L").arg(stage::lib());
                 command.args(["-Wl,-Bstatic", "-lcpg", "-levs", "-lcorosync_common", "-Wl,-Bdynamic"]);
-                command.args(["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"]);
+                command.args(["-lutil", "-lrt", "-lpthread", "-lm", "-ldl"]);
             }
             Against::System => {
                 command.args(["-Wl,--as-needed", "-lcpg", "-lcorosync_common", "-lqb", "-lpthread"]);
@@ -85,8 +85,10 @@ pub fn run(mut command: Command, what: &Path) {
     let done = command.output().unwrap_or_else(|e| panic!("{:?}: {e}", command.get_program()));
     assert!(
         done.status.success(),
-        "{} does not compile:\n{command:?}\n{}",
+        "{} does not compile:\n{:?} {:?}\n{}",
         what.display(),
+        command.get_program(),
+        command.get_args().collect::<Vec<_>>(),
         String::from_utf8_lossy(&done.stderr)
     );
 }

@@ -33,16 +33,16 @@ impl Original {
     /// Starts it, or says why it cannot run here (after a failure if it is required). Waits while
     /// another test or tool runs one.
     pub fn start() -> Option<Original> {
-        let missing = Original::missing();
-        if let Err(why) = missing {
-            assert!(std::env::var_os(REQUIRE).is_none_or(|value| value != "1"), "{REQUIRE}=1, but {why}");
-            crate::note(&format!("SKIPPED: {why}"));
-            return None;
+        match Original::possible() {
+            Ok(()) => Some(Original::launch()),
+            Err(why) => {
+                not_here(&why);
+                None
+            }
         }
-        Some(Original::launch())
     }
 
-    fn missing() -> Result<(), String> {
+    fn possible() -> Result<(), String> {
         if !Path::new(DAEMON).exists() || !Path::new("/usr/include/corosync/cpg.h").exists() {
             return Err("the original is not installed (`make deps ORIGINAL=1` installs it)".to_owned());
         }
@@ -101,6 +101,12 @@ impl Drop for Original {
             self.running.wait_within(Duration::from_secs(5));
         }
     }
+}
+
+/// Says that a test cannot compare with the original, or fails where it must.
+pub fn not_here(why: &str) {
+    assert!(std::env::var_os(REQUIRE).is_none_or(|value| value != "1"), "{REQUIRE}=1, but {why}");
+    crate::note(&format!("SKIPPED: {why}"));
 }
 
 fn lock() -> Flock<File> {
