@@ -1,45 +1,7 @@
-//! The evensong daemon.
-//!
-//! `args` is the command line, `config` the file, `log` where messages go, `process` what
-//! concerns the process, `ipc` the local clients, `event_loop` drives the core with all of them.
+//! The evensong daemon's program; all of it is in the library beside it.
 
-mod args;
-mod config;
-mod error;
-mod event_loop;
-mod ipc;
-mod log;
-mod net;
-mod process;
-mod start;
-mod sys;
-
-use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    match args::parse(std::env::args_os()) {
-        args::Command::Run(args) if args.test => start::test(&args),
-        args::Command::Run(args) => match start::run(&args) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                tell(&format!("{error}\n"));
-                ExitCode::from(error.exit_code())
-            }
-        },
-        args::Command::Show(text) => {
-            // Nothing is left to do when the reader is gone.
-            let _shown = std::io::stdout().write_all(text.as_bytes());
-            ExitCode::SUCCESS
-        }
-        args::Command::Refuse(text, status) => {
-            tell(&text);
-            ExitCode::from(status)
-        }
-    }
-}
-
-/// Writes to standard error, which may be closed.
-fn tell(text: &str) {
-    let _told = std::io::stderr().write_all(text.as_bytes());
+    evensong_daemon::main()
 }

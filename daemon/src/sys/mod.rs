@@ -3,3 +3,5 @@
 pub mod clock;
 pub mod fork;
 pub mod scheduling;
+pub mod socket;
+pub mod wait;
