@@ -17,3 +17,8 @@ fn run(name: &str) -> String {
 fn parent_and_child_use_a_handle_in_turn() {
     assert_eq!(run("client/fork.c"), "in turn: 6000 messages\nwith threads: done\n");
 }
+
+#[test]
+fn evs_groups_up_to_what_a_message_carries() {
+    assert_eq!(run("client/evs_limits.c"), "32766 groups: done\n");
+}

@@ -13,6 +13,7 @@ use crate::config::NodeConfig;
 use crate::frames::Frames;
 use crate::ids::{ClientId, NodeId};
 use crate::input::{Guarantee, Input, Payload, Placement, Request};
+use crate::ipc::request::evs_fits;
 use crate::ipc::Service;
 use crate::output::{LogEvent, LogLevel, Output, Reply, ReplyBody};
 use crate::ring::{Event, Ring};
@@ -38,7 +39,8 @@ pub struct Node {
 /// What was dropped and why, since the node was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Messages of clients that are in no group, or that came before the ring was formed.
+    /// Messages of clients that are in no group, that came before the ring was formed, or that
+    /// with their groups are too large.
     pub not_sent: u64,
     /// Messages out of frames that made no sense.
     pub bad_messages: u64,
@@ -180,11 +182,11 @@ impl Node {
                 Err(_) => self.counters.not_sent += 1,
             },
             Request::EvsMcastJoined { guarantee, payload } => match self.evs.groups(client) {
-                Ok(groups) => {
+                Ok(groups) if evs_fits(groups.len(), payload.len() as usize) => {
                     let groups = Arc::clone(groups);
                     self.send(Message::EvsMcast { groups, payload }, is_safe(guarantee));
                 }
-                Err(_) => self.counters.not_sent += 1,
+                _ => self.counters.not_sent += 1,
             },
             Request::EvsMcastGroups { guarantee, groups, payload } => {
                 if self.evs.groups(client).is_ok() {

@@ -26,6 +26,11 @@ use crate::ids::{EvsGroup, GroupName};
 use crate::input::{Guarantee, IterationKind, Part, Payload, Request};
 use crate::wire::cursor::{DecodeError, Fault, Order, Reader, Writer};
 
+/// Whether groups and a message of `len` bytes fit into one evs message.
+pub fn evs_fits(groups: usize, len: usize) -> bool {
+    groups.saturating_mul(EVS_GROUP_SIZE).saturating_add(len) <= EVS_BYTES_MAX as usize
+}
+
 /// Kinds of requests.
 #[allow(missing_docs)]
 pub mod kind {
@@ -48,8 +53,11 @@ pub mod kind {
 
 /// Most groups that one evs_join may name; more is answered with `TOO_MANY_GROUPS`.
 pub const EVS_JOIN_GROUPS_MAX: usize = 50;
-/// Most groups that one evs_mcast_groups may name.
-pub const EVS_MCAST_GROUPS_MAX: usize = 512;
+/// Most bytes that groups (32 each) and message of one evs message take together: what a
+/// request of the original, 1 MiB with its header of 48 bytes, has room for.
+pub const EVS_BYTES_MAX: u32 = 1024 * 1024 - 48;
+/// Most groups that one evs_mcast_groups may name, then without a message.
+pub const EVS_MCAST_GROUPS_MAX: usize = EVS_BYTES_MAX as usize / EVS_GROUP_SIZE;
 /// Most bytes of arguments that any request has.
 pub const ARGS_MAX: u32 = super::layout::MAX_BODY;
 
@@ -115,6 +123,9 @@ pub fn payload_offset(header: &RecordHeader) -> Result<Option<u32>, BadRequest> 
         kind::EVS_MCAST_GROUPS => {
             if header.a as usize > EVS_MCAST_GROUPS_MAX {
                 return Err(header_fault("number of groups", Fault::TooMany));
+            }
+            if header.len > EVS_BYTES_MAX {
+                return Err(header_fault("groups and message", Fault::TooMany));
             }
             header.a * EVS_GROUP_SIZE as u32
         }

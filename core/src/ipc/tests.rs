@@ -104,10 +104,15 @@ fn limits_at_their_edges() {
     let over = request::payload_offset(&header(kind::CPG_MCAST, MAX_ATOMIC + 1, 0));
     assert_eq!(over, Err(BadRequest::MessageSize(MAX_ATOMIC + 1)));
     let most = request::EVS_MCAST_GROUPS_MAX as u32;
-    let full = header(kind::EVS_MCAST_GROUPS, MAX_ATOMIC + most * 32, most);
-    assert!(full.len <= super::MAX_BODY);
-    assert_eq!(request::payload_offset(&full), Ok(Some(most * 32)));
-    assert!(request::payload_offset(&header(kind::EVS_MCAST_GROUPS, MAX_ATOMIC, most + 1)).is_err());
+    assert_eq!(most, 32766);
+    for (len, groups) in [(most * 32, most), (request::EVS_BYTES_MAX, most), (request::EVS_BYTES_MAX, 512)] {
+        let full = header(kind::EVS_MCAST_GROUPS, len, groups);
+        assert!(full.len <= super::MAX_BODY && request::evs_fits(groups as usize, (len - groups * 32) as usize));
+        assert_eq!(request::payload_offset(&full), Ok(Some(groups * 32)));
+        assert!(request::payload_offset(&RecordHeader { len: request::EVS_BYTES_MAX + 1, ..full }).is_err());
+    }
+    assert!(request::payload_offset(&header(kind::EVS_MCAST_GROUPS, (most + 1) * 32, most + 1)).is_err());
+    assert!(!request::evs_fits(512, MAX_ATOMIC as usize) && !request::evs_fits(usize::MAX, usize::MAX));
     assert!(request::payload_offset(&header(kind::EVS_MCAST_GROUPS, 63, 2)).is_err());
     assert!(request::payload_offset(&header(kind::EVS_MCAST_GROUPS, u32::MAX, u32::MAX)).is_err());
     assert!(request::payload_offset(&header(kind::CPG_JOIN, u32::MAX, 0)).is_err());

@@ -147,7 +147,7 @@ fn evs_group(key: u8) -> EvsGroup {
     EvsGroup([key; 32])
 }
 
-fn evs_deliver(to: u32, bytes: &[u8]) -> Seen {
+pub(crate) fn evs_deliver(to: u32, bytes: &[u8]) -> Seen {
     Seen(Output::EvsDeliver { to: ClientId(to), node: NodeId(1), payload: HERE }, bytes.to_vec())
 }
 

@@ -34,7 +34,11 @@ pub fn finalize(handle: u64) -> u32 {
 /// Joins groups; too many are for the daemon to refuse, which needs to see one too many.
 pub fn join(instance: &Instance, groups: &[EvsGroup]) -> u32 {
     let shown = &groups[..groups.len().min(request::EVS_JOIN_GROUPS_MAX + 1)];
-    answer(instance.call(request::kind::EVS_JOIN, &request::evs_groups(shown)))
+    let error = answer(instance.call(request::kind::EVS_JOIN, &request::evs_groups(shown)));
+    if error == code::OK {
+        instance.groups.fetch_add(groups.len(), Ordering::Relaxed);
+    }
+    error
 }
 
 /// Leaves groups.
@@ -42,7 +46,11 @@ pub fn leave(instance: &Instance, groups: &[EvsGroup]) -> u32 {
     if groups.len() > GROUPS_MAX {
         return code::INVALID_PARAM;
     }
-    answer(instance.call(request::kind::EVS_LEAVE, &request::evs_groups(groups)))
+    let error = answer(instance.call(request::kind::EVS_LEAVE, &request::evs_groups(groups)));
+    if error == code::OK {
+        instance.groups.fetch_sub(groups.len(), Ordering::Relaxed);
+    }
+    error
 }
 
 fn answer(result: Result<(u32, Vec<u8>), u32>) -> u32 {

@@ -1,7 +1,7 @@
 //! What stands behind a handle.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicPtr};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 
 use evensong_client::{code, Connection, Handles};
 
@@ -20,13 +20,15 @@ pub struct Instance {
     pub context: AtomicPtr<c_void>,
     /// evs_finalize was called.
     pub finalized: AtomicBool,
+    /// Groups that the handle is in, at most: a leave that ends at a wrong one is not counted.
+    pub groups: AtomicUsize,
 }
 
 impl Instance {
     /// A new one; in no group.
     pub fn new(connection: Connection, callbacks: evs_callbacks_t) -> Instance {
         let (context, finalized) = (AtomicPtr::default(), AtomicBool::new(false));
-        Instance { connection, callbacks, context, finalized }
+        Instance { connection, callbacks, context, finalized, groups: AtomicUsize::new(0) }
     }
 
     /// A synchronous request without a message.

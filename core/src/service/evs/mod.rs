@@ -5,21 +5,23 @@
 //! Every client hears every configuration, transitional and regular, the last one at once
 //! when it connects.
 
+mod index;
 pub mod wire;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use self::index::Index;
 use super::clients::Clients;
 use super::Status;
 use crate::ids::{ClientId, EvsGroup, NodeId, RingId};
 use crate::input::Payload;
-use crate::ipc::request::EVS_JOIN_GROUPS_MAX;
+use crate::ipc::request::{EVS_JOIN_GROUPS_MAX, EVS_MCAST_GROUPS_MAX};
 use crate::output::{Output, TotemConfchg};
 
 /// Most groups that one client may be in, counted as often as it joined them. The original
-/// has no limit; its messages carry all of them.
-pub const CLIENT_GROUPS_MAX: usize = 1024;
+/// has no limit, but its messages carry all of them and have to fit.
+pub const CLIENT_GROUPS_MAX: usize = EVS_MCAST_GROUPS_MAX;
 
 /// The service.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct Evs {
     me: NodeId,
     /// Groups of each client, in the order of joining.
     clients: Clients<Arc<[EvsGroup]>>,
+    /// The same, by group.
+    index: Index,
     config: Arc<TotemConfchg>,
     /// Groups of the last message and who got it: most messages go where the last one went.
     last_groups: Option<Arc<[EvsGroup]>>,
@@ -43,7 +47,14 @@ impl Evs {
             left: Vec::new(),
             joined: Vec::new(),
         };
-        Evs { me, clients: Clients::default(), config: Arc::new(config), last_groups: None, last_receivers: Vec::new() }
+        Evs {
+            me,
+            clients: Clients::default(),
+            index: Index::default(),
+            config: Arc::new(config),
+            last_groups: None,
+            last_receivers: Vec::new(),
+        }
     }
 
     /// A client connected.
@@ -56,7 +67,9 @@ impl Evs {
 
     /// A client is gone.
     pub fn disconnect(&mut self, client: ClientId) {
-        self.clients.remove(client);
+        for group in self.clients.remove(client).iter().flat_map(|joined| joined.iter()) {
+            self.index.remove(group, client);
+        }
         self.last_groups = None;
     }
 
@@ -70,6 +83,9 @@ impl Evs {
             return Err(Status::NoResources);
         }
         *joined = joined.iter().chain(groups).copied().collect();
+        for group in groups {
+            self.index.add(*group, client);
+        }
         self.last_groups = None;
         Ok(())
     }
@@ -77,16 +93,23 @@ impl Evs {
     /// evs_leave. A group that the client is not in ends it; those before it are left.
     pub fn leave(&mut self, client: ClientId, groups: &[EvsGroup]) -> Result<(), Status> {
         let joined = self.clients.get_mut(client).ok_or(Status::BadHandle)?;
-        let mut rest = joined.to_vec();
         let mut result = Ok(());
+        let mut left: BTreeMap<EvsGroup, usize> = BTreeMap::new();
         for group in groups {
-            let Some(at) = rest.iter().position(|other| other == group) else {
+            if !self.index.remove(group, client) {
                 result = Err(Status::NotExist);
                 break;
-            };
-            rest.remove(at);
+            }
+            *left.entry(*group).or_default() += 1;
         }
-        *joined = Arc::from(rest);
+        let stays = |group: &&EvsGroup| match left.get_mut(*group) {
+            Some(times) if *times > 0 => {
+                *times -= 1;
+                false
+            }
+            _ => true,
+        };
+        *joined = joined.iter().filter(stays).copied().collect();
         self.last_groups = None;
         result
     }
@@ -105,11 +128,10 @@ impl Evs {
 
     /// Adds the clients that a message to `groups` reaches.
     pub fn receivers(&self, groups: &[EvsGroup], into: &mut Vec<ClientId>) {
-        if self.last_groups.as_deref() == Some(groups) {
+        if self.last_groups.as_deref().is_some_and(|last| is_same(last, groups)) {
             into.extend_from_slice(&self.last_receivers);
         } else {
-            let reached = |joined: &[EvsGroup]| joined.iter().any(|group| groups.contains(group));
-            into.extend(self.clients.iter().filter(|(_, joined)| reached(joined)).map(|(client, _)| client));
+            self.index.members(groups, into);
         }
     }
 
@@ -121,7 +143,7 @@ impl Evs {
         payload: Payload,
         outputs: &mut VecDeque<Output>,
     ) {
-        let same = self.last_groups.as_ref().is_some_and(|last| Arc::ptr_eq(last, groups) || **last == **groups);
+        let same = self.last_groups.as_ref().is_some_and(|last| is_same(last, groups));
         if !same {
             let mut receivers = std::mem::take(&mut self.last_receivers);
             receivers.clear();
@@ -143,3 +165,11 @@ impl Evs {
         }
     }
 }
+
+/// Whether two lists are the same; looked at only when they are not one list in memory.
+fn is_same(one: &[EvsGroup], other: &[EvsGroup]) -> bool {
+    std::ptr::eq(one, other) || one == other
+}
+
+#[cfg(test)]
+mod tests;
