@@ -1,12 +1,17 @@
 //! The one loop that owns all protocol state and the only place that waits.
 //!
-//! A turn serves every active client for a bounded number of requests, then makes what was
-//! delivered visible, ringing each client at most once. Without work it spins as long as that
-//! has paid off lately, then announces to every client that it sleeps and waits for a
-//! doorbell, a signal, a new client or a deadline. Idle it uses no processor time at all.
+//! A turn serves every active client for a bounded number of requests and takes what came from
+//! other nodes, then makes what was delivered visible, ringing each client at most once.
+//! Without work it spins as long as that has paid off lately, then announces to every client
+//! that it sleeps and waits for a doorbell, a frame, a signal, a new client or a deadline. Idle
+//! it uses no processor time at all.
+//!
+//! `network` has the part about other nodes, `arrivals` that about clients on their way in.
+
+mod arrivals;
+mod network;
 
 use std::io;
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 use evensong_core::ids::ClientId;
@@ -15,13 +20,14 @@ use evensong_core::node::Node;
 use evensong_core::output::LogLevel;
 use evensong_core::time::Instant as CoreInstant;
 use evensong_ring::Body;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 
-use crate::ipc::{
-    serve, Access, Admitted, Arrival, Bell, Clients, Link, Listener, Now, Progress, Scratch, Served, TURN_LEAST,
-};
+use crate::ipc::{serve, Access, Arrival, Bell, Clients, Listener, Now, Scratch, Served, TURN_LEAST};
+use crate::net::Net;
+use crate::sys::wait::epoll_wait;
+use network::Network;
 
 /// Turns between two looks at the descriptors while there is work.
 const TURNS_PER_LOOK: u32 = 64;
@@ -29,15 +35,16 @@ const TURNS_PER_LOOK: u32 = 64;
 const IDLE_TURNS: u32 = 512;
 /// How soon the loop looks again while a member lags.
 const LAG_LOOK: Duration = Duration::from_millis(5);
+/// How soon the loop looks again while a handshake is under way.
+const ARRIVAL_LOOK: Duration = Duration::from_secs(1);
 /// Most events taken from one look at the descriptors.
 const EVENTS_MAX: usize = 64;
 /// Least time that the loop spins for the next request.
 const SPIN_MIN: Duration = Duration::from_micros(1);
-/// Lines about refused connections in a second; further ones are counted.
-const REFUSALS_LOGGED: u32 = 5;
 
 const TOKEN_LISTENER: u64 = 0;
 const TOKEN_SIGNALS: u64 = 1;
+const TOKEN_NET: u64 = 2;
 const TOKEN_ARRIVAL: u64 = 1 << 32;
 const TOKEN_CLIENT: u64 = 2 << 32;
 
@@ -63,6 +70,10 @@ pub struct EventLoop<S: Surroundings> {
     epoll: Epoll,
     arrivals: Vec<Option<Arrival>>,
     active: Vec<(ClientId, u32)>,
+    /// Clients that are gone and have requests left, which the ring has no room for yet; how
+    /// many more turns each gets.
+    leaving: Vec<(ClientId, u32)>,
+    network: Option<Network>,
     scratch: Scratch,
     around: S,
     epoch: Instant,
@@ -79,11 +90,15 @@ impl<S: Surroundings> EventLoop<S> {
         access: Access,
         listener: Listener,
         signals: SignalFd,
+        net: Option<Net>,
         around: S,
     ) -> io::Result<EventLoop<S>> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         epoll.add(listener.socket(), EpollEvent::new(EpollFlags::EPOLLIN, TOKEN_LISTENER))?;
         epoll.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, TOKEN_SIGNALS))?;
+        if let Some(net) = &net {
+            epoll.add(net, EpollEvent::new(EpollFlags::EPOLLIN, TOKEN_NET))?;
+        }
         let now = Instant::now();
         Ok(EventLoop {
             spin: clients.limits().spin_max,
@@ -95,6 +110,8 @@ impl<S: Surroundings> EventLoop<S> {
             epoll,
             arrivals: Vec::new(),
             active: Vec::new(),
+            leaving: Vec::new(),
+            network: net.map(Network::new),
             scratch: Scratch::default(),
             around,
             epoch: now,
@@ -123,6 +140,7 @@ impl<S: Surroundings> EventLoop<S> {
                 self.sleep()?;
             }
         }
+        // The last frames, which say that this node leaves, are sent as part of it.
         self.input(Input::Stop);
         self.clients.flush();
         Ok(())
@@ -137,20 +155,28 @@ impl<S: Surroundings> EventLoop<S> {
     fn input(&mut self, input: Input) {
         let now = self.now();
         self.node.handle(input, now.core);
-        self.clients.carry_out(&mut self.node, Body::of_slice(&[]), &mut self.scratch.log);
-        if let Some(seq) = self.clients.ring_seq.take() {
-            self.around.store_ring_seq(seq);
-        }
-        self.write_log();
+        self.clients.carry_out(&mut self.node, Body::of_slice(&[]), &mut self.scratch.effects);
+        self.settle();
     }
 
-    fn write_log(&mut self) {
-        for event in self.scratch.log.drain(..) {
+    /// Does what the last inputs left to do outside of the clients. The number of a ring is
+    /// stored before the frames behind it go out.
+    fn settle(&mut self) {
+        let effects = &mut self.scratch.effects;
+        if let Some(seq) = effects.ring_seq.take() {
+            self.around.store_ring_seq(seq);
+        }
+        match &mut self.network {
+            Some(network) => network.net.send(&mut effects.outbox),
+            None => effects.outbox.clear(),
+        }
+        for event in effects.log.drain(..) {
             self.around.log(event.level, event.subsystem, &event.text);
         }
     }
 
-    /// Serves every active client once; whether anything was done.
+    /// Serves every active client once, then takes what other nodes sent; whether anything was
+    /// done. Clients come first: what they want sent can go with the token that may be waiting.
     fn turn(&mut self) -> bool {
         let now = self.now();
         let mut worked = false;
@@ -159,7 +185,7 @@ impl<S: Surroundings> EventLoop<S> {
             let (id, idle) = self.active[at];
             let served = serve(id, &mut self.clients, &mut self.node, &mut self.scratch, now);
             self.clients.flush();
-            let took = matches!(served, Served::Some | Served::Held { taken: true });
+            let took = matches!(served, Served::Some | Served::Held { taken: true } | Served::Full { taken: true });
             worked |= took;
             self.active[at].1 = if took || served != Served::Nothing { 0 } else { idle + 1 };
             if self.active[at].1 > IDLE_TURNS && self.fall_asleep(id) {
@@ -168,11 +194,13 @@ impl<S: Surroundings> EventLoop<S> {
                 at += 1;
             }
         }
-        if self.node.next_deadline().is_some_and(|deadline| deadline <= now.core) {
+        self.serve_leaving();
+        // Frames that requests brought about: a token that is being held goes on at once.
+        self.settle();
+        worked |= self.hear();
+        if self.node.next_deadline().is_some_and(|deadline| deadline <= self.now().core) {
             self.input(Input::Tick);
-        }
-        if !self.scratch.log.is_empty() {
-            self.write_log();
+            self.clients.flush();
         }
         self.close_marked();
         worked
@@ -180,7 +208,7 @@ impl<S: Surroundings> EventLoop<S> {
 
     fn fall_asleep(&mut self, id: ClientId) -> bool {
         let Some(client) = self.clients.get(id) else { return true };
-        let asleep = !client.held && client.link.fall_asleep();
+        let asleep = !client.waits() && client.link.fall_asleep();
         client.active = !asleep;
         asleep
     }
@@ -198,14 +226,15 @@ impl<S: Surroundings> EventLoop<S> {
     fn spin_for_work(&mut self) -> bool {
         let start = Instant::now();
         let limit = self.spin;
-        if !self.active.iter().any(|(id, _)| self.clients.get(*id).is_some_and(|client| !client.held)) {
+        let ready = |(id, _): &(ClientId, u32)| self.clients.get(*id).is_some_and(|client| !client.waits());
+        if !self.active.iter().any(ready) && !self.is_ring_busy() {
             return false;
         }
         loop {
             for _ in 0..16 {
                 std::hint::spin_loop();
             }
-            if self.anything_waits() {
+            if self.anything_waits() || self.anything_heard() {
                 self.spin = (limit * 2).min(self.clients.limits().spin_max);
                 return true;
             }
@@ -219,38 +248,37 @@ impl<S: Surroundings> EventLoop<S> {
     fn anything_waits(&mut self) -> bool {
         let clients = &mut self.clients;
         self.active.iter().any(|(id, _)| {
-            clients.get(*id).is_some_and(|client| !client.held && !matches!(client.link.next(), Ok(None)))
+            clients.get(*id).is_some_and(|client| !client.waits() && !matches!(client.link.next(), Ok(None)))
         })
     }
 
     /// Announces to all active clients that they must ring, then waits.
     fn sleep(&mut self) -> io::Result<()> {
-        let mut awake = false;
+        let (mut awake, mut lags) = (false, self.clients.anyone_lags());
         let mut at = 0;
         while at < self.active.len() {
             let id = self.active[at].0;
-            let held = self.clients.get(id).is_some_and(|client| client.held);
+            let (held, full) = self.clients.get(id).map_or((false, false), |client| (client.held, client.full));
             if self.fall_asleep(id) {
                 self.active.swap_remove(at);
             } else {
-                awake |= !held;
+                awake |= !held && !full;
+                lags |= held;
                 at += 1;
             }
         }
         if awake {
             return self.look(Some(Duration::ZERO));
         }
-        let mut wait = self.node.next_deadline().map(|deadline| {
-            let now = self.now();
-            Duration::from_nanos(deadline.since(now.core).0)
-        });
-        if self.clients.anyone_lags() || self.active.iter().any(|(id, _)| self.clients.get(*id).is_some()) {
-            wait = Some(wait.map_or(LAG_LOOK, |wait| wait.min(LAG_LOOK)));
-        }
-        if self.arrivals.iter().any(Option::is_some) {
-            wait = Some(wait.map_or(Duration::from_secs(1), |wait| wait.min(Duration::from_secs(1))));
-        }
-        self.look(wait)?;
+        let now = self.now();
+        let deadline = self.node.next_deadline();
+        let waits = [
+            deadline.map(|deadline| Duration::from_nanos(deadline.since(now.core).0)),
+            self.network.as_ref().and_then(|network| network.wait(now.system)),
+            lags.then_some(LAG_LOOK),
+            self.arrivals.iter().any(Option::is_some).then_some(ARRIVAL_LOOK),
+        ];
+        self.look(waits.into_iter().flatten().min())?;
         if self.clients.anyone_lags() {
             let now = self.now();
             self.clients.look_after_backlogs(now.system);
@@ -262,15 +290,8 @@ impl<S: Surroundings> EventLoop<S> {
 
     /// Waits for descriptors, at most `wait` (`None`: for ever), and handles what they tell.
     fn look(&mut self, wait: Option<Duration>) -> io::Result<()> {
-        let timeout = match wait {
-            None => EpollTimeout::NONE,
-            Some(wait) => {
-                let ms = wait.as_nanos().div_ceil(1_000_000).min(60_000);
-                EpollTimeout::try_from(ms as u64).unwrap_or(EpollTimeout::ZERO)
-            }
-        };
         let mut events = [EpollEvent::empty(); EVENTS_MAX];
-        let count = match self.epoll.wait(&mut events, timeout) {
+        let count = match epoll_wait(&self.epoll, &mut events, wait) {
             Ok(count) => count,
             Err(nix::errno::Errno::EINTR) => 0,
             Err(error) => return Err(error.into()),
@@ -280,11 +301,13 @@ impl<S: Surroundings> EventLoop<S> {
             match token {
                 TOKEN_LISTENER => self.accept_all(),
                 TOKEN_SIGNALS => self.take_signals(),
+                TOKEN_NET => self.attend(),
                 token if token & TOKEN_CLIENT != 0 => self.client_rang(ClientId(token as u32)),
                 token => self.proceed(token as u32 as usize),
             }
         }
         self.drop_late_arrivals();
+        self.network_clock();
         Ok(())
     }
 
@@ -308,6 +331,9 @@ impl<S: Surroundings> EventLoop<S> {
         if let Some(access) = self.around.reread() {
             self.access = access;
         }
+        if let Some(network) = &mut self.network {
+            network.net.reread(Instant::now());
+        }
     }
 
     fn tell_counters(&mut self) {
@@ -324,97 +350,7 @@ impl<S: Surroundings> EventLoop<S> {
             counters.closed_bad
         );
         self.around.log(LogLevel::Notice, "MAIN", &text);
-    }
-
-    fn accept_all(&mut self) {
-        loop {
-            let pending = self.arrivals.iter().flatten().count();
-            match self.listener.accept(pending) {
-                Ok(Some(arrival)) => {
-                    let slot = self.arrivals.iter().position(Option::is_none).unwrap_or(self.arrivals.len());
-                    let event = EpollEvent::new(EpollFlags::EPOLLIN, TOKEN_ARRIVAL | slot as u64);
-                    if self.epoll.add(arrival.stream(), event).is_err() {
-                        continue;
-                    }
-                    if slot == self.arrivals.len() {
-                        self.arrivals.push(None);
-                    }
-                    self.arrivals[slot] = Some(arrival);
-                    // The hello usually came with the connection.
-                    self.proceed(slot);
-                }
-                Ok(None) => return,
-                Err(error) => {
-                    self.refused(&format!("Cannot accept a connection: {error}"));
-                    return;
-                }
-            }
-        }
-    }
-
-    fn proceed(&mut self, slot: usize) {
-        let Some(Some(arrival)) = self.arrivals.get_mut(slot) else { return };
-        let room = self.clients.has_room();
-        let progress = arrival.proceed(&self.access, self.clients.limits(), room);
-        if matches!(progress, Progress::Waiting) {
-            return;
-        }
-        if let Some(arrival) = self.arrivals[slot].take() {
-            // Not implied by closing it: the admitted client's descriptor is a duplicate.
-            if let Err(error) = self.epoll.delete(arrival.stream()) {
-                self.around.log(LogLevel::Warning, "IPC", &format!("Cannot stop watching a handshake: {error}"));
-            }
-        }
-        match progress {
-            Progress::Admitted(admitted) => self.admit(*admitted),
-            Progress::Over(Some(text)) => self.refused(&text),
-            Progress::Over(None) | Progress::Waiting => {}
-        }
-    }
-
-    fn admit(&mut self, admitted: Admitted) {
-        let (service, pid, peer_pid) = (admitted.service, admitted.pid, admitted.peer_pid);
-        let link = Link::new(admitted.socket, admitted.memory);
-        let id = self.clients.add(link, service, peer_pid);
-        let Some(client) = self.clients.get(id) else { return };
-        let event = EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP, TOKEN_CLIENT | u64::from(id.0));
-        if let Err(error) = self.epoll.add(client.link.socket().as_fd(), event) {
-            self.clients.remove(id);
-            return self.refused(&format!("Cannot watch the connection of process {peer_pid}: {error}"));
-        }
-        self.input(Input::Connect { client: id, service, pid });
-        self.clients.flush();
-        self.activate(id);
-    }
-
-    /// Logs a refusal, at most a few lines a second.
-    fn refused(&mut self, text: &str) {
-        let now = Instant::now();
-        if now.duration_since(self.refusals.0) >= Duration::from_secs(1) {
-            if self.refusals.2 > 0 {
-                let more = format!("{} further connections were refused", self.refusals.2);
-                self.around.log(LogLevel::Warning, "IPC", &more);
-            }
-            self.refusals = (now, 0, 0);
-        }
-        if self.refusals.1 < REFUSALS_LOGGED {
-            self.refusals.1 += 1;
-            self.around.log(LogLevel::Error, "IPC", text);
-        } else {
-            self.refusals.2 += 1;
-        }
-    }
-
-    fn drop_late_arrivals(&mut self) {
-        if self.arrivals.iter().all(Option::is_none) {
-            return;
-        }
-        let now = Instant::now();
-        for slot in &mut self.arrivals {
-            if slot.as_ref().is_some_and(|arrival| arrival.is_late(now)) {
-                *slot = None;
-            }
-        }
+        self.tell_network_counters();
     }
 
     fn client_rang(&mut self, id: ClientId) {
@@ -434,13 +370,29 @@ impl<S: Surroundings> EventLoop<S> {
     /// A client's process is gone, or it closed: what it sent before is still taken, but no more
     /// than its ring holds. Who only shut the socket could go on writing for ever.
     fn gone(&mut self, id: ClientId) {
-        let now = self.now();
-        for _ in 0..=self.clients.limits().ring_size / TURN_LEAST {
-            if serve(id, &mut self.clients, &mut self.node, &mut self.scratch, now) != Served::Some {
-                break;
+        self.active.retain(|(active, _)| *active != id);
+        if let Some(client) = self.clients.get(id) {
+            // Else it would be reported gone again and again.
+            let _watched = self.epoll.delete(client.link.socket());
+        }
+        self.leaving.push((id, self.clients.limits().ring_size / TURN_LEAST + 1));
+        self.serve_leaving();
+    }
+
+    fn serve_leaving(&mut self) {
+        let mut at = 0;
+        while at < self.leaving.len() {
+            let now = self.now();
+            let (id, turns) = self.leaving[at];
+            match serve(id, &mut self.clients, &mut self.node, &mut self.scratch, now) {
+                Served::Some if turns > 0 => self.leaving[at].1 -= 1,
+                Served::Full { .. } if turns > 0 => {
+                    self.leaving[at].1 -= 1;
+                    at += 1;
+                }
+                _ => self.forget(id),
             }
         }
-        self.forget(id);
     }
 
     fn close_marked(&mut self) {
@@ -456,6 +408,7 @@ impl<S: Surroundings> EventLoop<S> {
 
     fn forget(&mut self, id: ClientId) {
         self.active.retain(|(active, _)| *active != id);
+        self.leaving.retain(|(leaving, _)| *leaving != id);
         drop(self.clients.remove(id));
         self.input(Input::Disconnect { client: id });
         self.clients.flush();

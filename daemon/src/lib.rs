@@ -6,6 +6,7 @@
 
 mod args;
 mod config;
+mod effects;
 mod error;
 mod event_loop;
 mod ipc;

@@ -16,6 +16,7 @@ use crate::error::{exit, Error};
 use crate::event_loop::{EventLoop, Surroundings};
 use crate::ipc::{Access, Clients, Listener};
 use crate::log::{self, Level, Subsystem};
+use crate::net::{Net, NetConfig, Transport};
 use crate::process::{self, Background, Instance, RingState};
 use crate::tell;
 
@@ -41,10 +42,6 @@ pub fn test(args: &Args) -> ExitCode {
 pub fn run(args: &Args) -> Result<(), Error> {
     let source = Source::locate(args.config.as_deref());
     let mut config = config::load(source, &ident()).for_start()?;
-    if config.net.is_some() {
-        let source = std::io::Error::other("this build forms no ring over the network yet");
-        return Err(Error::System { what: "run several nodes", source });
-    }
     config.node.seed =
         getrandom::u64().map_err(|error| system("draw a random number")(std::io::Error::other(error.to_string())))?;
     let dir = process::run_dir();
@@ -87,10 +84,17 @@ fn serve(
     let around =
         Process { source: config.source.clone(), background, work_dir: config.system.state_dir.clone(), state };
     let clients = Clients::new(config.limits);
+    let net = config.net.map(network).transpose().map_err(system("reach other nodes"))?;
     let node = Node::new(config.node);
-    EventLoop::new(node, clients, config.access, listener, signals, around)
+    EventLoop::new(node, clients, config.access, listener, signals, net, around)
         .and_then(|mut event_loop| event_loop.run())
         .map_err(system("wait for events"))
+}
+
+fn network(config: NetConfig) -> std::io::Result<Net> {
+    let kind = if config.transport == Transport::Udp { "Multicast" } else { "Unicast" };
+    log::notice!(Subsystem::Totem, "Initializing transport (UDP/IP {kind}).");
+    Net::new(config, std::time::Instant::now())
 }
 
 fn system(what: &'static str) -> impl FnOnce(std::io::Error) -> Error {

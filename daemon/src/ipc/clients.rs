@@ -11,12 +11,13 @@ use evensong_core::ids::ClientId;
 use evensong_core::input::Payload;
 use evensong_core::ipc::{event, RecordHeader, Service, RECORD_HEADER};
 use evensong_core::node::Node;
-use evensong_core::output::{LogEvent, Output};
+use evensong_core::output::Output;
 use evensong_ring::{Body, Corrupt};
 
 use super::link::Link;
 use super::pace::Lag;
 use super::Limits;
+use crate::effects::Effects;
 
 /// What happened so far, for the log and later for the statistics map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +49,8 @@ pub struct Client {
     pub active: bool,
     /// Whether its sends are held back for a member that lags.
     pub held: bool,
+    /// Whether its next request waits until the ring has room.
+    pub full: bool,
     pub(super) lag: Option<Lag>,
     backlog: VecDeque<Box<[u8]>>,
     pub(super) backlog_bytes: u64,
@@ -67,8 +70,6 @@ pub struct Clients {
     pub(super) limits: Limits,
     /// What happened so far.
     pub counters: Counters,
-    /// A ring number that the node wants stored; taken by the event loop.
-    pub ring_seq: Option<u64>,
     encoded: Vec<u8>,
 }
 
@@ -84,7 +85,6 @@ impl Clients {
             count: 0,
             limits,
             counters: Counters::default(),
-            ring_seq: None,
             encoded: Vec::new(),
         }
     }
@@ -116,6 +116,7 @@ impl Clients {
             peer_pid,
             active: false,
             held: false,
+            full: false,
             lag: None,
             backlog: VecDeque::new(),
             backlog_bytes: 0,
@@ -167,8 +168,8 @@ impl Clients {
     }
 
     /// Carries out what the node asks for; `body` is where the bytes of a
-    /// [`Payload::Caller`] are. Log events are handed to `log`.
-    pub fn carry_out(&mut self, node: &mut Node, body: Body<'_>, log: &mut Vec<LogEvent>) {
+    /// [`Payload::Caller`] are. What is not for clients is added to `effects`.
+    pub fn carry_out(&mut self, node: &mut Node, body: Body<'_>, effects: &mut Effects) {
         while let Some(output) = node.poll_output() {
             let of = |payload: Payload| match payload {
                 Payload::Caller { .. } => body,
@@ -200,10 +201,9 @@ impl Clients {
                         client.link.reply(&reply);
                     }
                 }
-                Output::Log(event) => log.push(*event),
-                Output::StoreRingSeq { seq } => self.ring_seq = Some(seq),
-                // One node has no peers to send to.
-                Output::Send { .. } => {}
+                Output::Log(event) => effects.log.push(*event),
+                Output::StoreRingSeq { seq } => effects.ring_seq = Some(seq),
+                Output::Send { to, frame, .. } => effects.outbox.push(to, frame),
             }
         }
     }
@@ -315,6 +315,11 @@ impl Clients {
 }
 
 impl Client {
+    /// Whether its next request has to wait for something else than the daemon.
+    pub fn waits(&self) -> bool {
+        self.held || self.full
+    }
+
     /// Whether events are kept for it beyond its ring.
     pub fn has_backlog(&self) -> bool {
         !self.backlog.is_empty()

@@ -11,13 +11,13 @@ use evensong_core::ids::ClientId;
 use evensong_core::input::{Input, Payload, Placement, Request};
 use evensong_core::ipc::{request, RECORD_HEADER};
 use evensong_core::node::Node;
-use evensong_core::output::LogEvent;
 use evensong_core::time::Instant as CoreInstant;
 use evensong_ring::{Body, Corrupt, Memory};
 
 use super::clients::Clients;
 use super::link::Incoming;
 use super::pace::Verdict;
+use crate::effects::Effects;
 
 /// Most requests of one client in one turn.
 const TURN_REQUESTS: u32 = 128;
@@ -38,6 +38,21 @@ pub enum Served {
         /// Whether requests were taken first.
         taken: bool,
     },
+    /// The next request waits until the ring has room; `taken` as above.
+    Full {
+        /// Whether requests were taken first.
+        taken: bool,
+    },
+}
+
+/// Whether a request was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Taken {
+    Yes,
+    /// Not yet: a member lags.
+    Held,
+    /// Not yet: the ring has no room.
+    Full,
 }
 
 /// Space that is used again and again.
@@ -46,8 +61,8 @@ pub struct Scratch {
     arguments: Vec<u8>,
     message: Vec<u8>,
     recipients: Vec<ClientId>,
-    /// What the node had to say.
-    pub log: Vec<LogEvent>,
+    /// What is not for clients.
+    pub effects: Effects,
 }
 
 /// Both clocks at the start of a turn.
@@ -64,7 +79,7 @@ pub fn serve(id: ClientId, clients: &mut Clients, node: &mut Node, scratch: &mut
     let Some(client) = clients.get(id) else { return Served::Nothing };
     let memory = client.link.memory();
     let (mut requests, mut bytes) = (0, 0);
-    let mut held = false;
+    let mut last = Taken::Yes;
     while requests < TURN_REQUESTS && bytes < TURN_BYTES {
         let Some(client) = clients.get(id) else { break };
         let incoming = match client.link.next() {
@@ -76,9 +91,9 @@ pub fn serve(id: ClientId, clients: &mut Clients, node: &mut Node, scratch: &mut
             }
         };
         match take(id, &incoming, &memory, clients, node, scratch, now) {
-            Ok(Verdict::Go) => {}
-            Ok(Verdict::Wait) => {
-                held = true;
+            Ok(Taken::Yes) => {}
+            Ok(wait) => {
+                last = wait;
                 break;
             }
             Err(bad) => {
@@ -94,10 +109,11 @@ pub fn serve(id: ClientId, clients: &mut Clients, node: &mut Node, scratch: &mut
         }
     }
     clients.counters.requests += u64::from(requests);
-    finish(id, clients, requests > 0, held)
+    finish(id, clients, requests > 0, last)
 }
 
-fn finish(id: ClientId, clients: &mut Clients, taken: bool, held: bool) -> Served {
+fn finish(id: ClientId, clients: &mut Clients, taken: bool, last: Taken) -> Served {
+    let held = last == Taken::Held;
     if let Some(client) = clients.get(id) {
         if taken {
             client.link.give_back();
@@ -106,11 +122,13 @@ fn finish(id: ClientId, clients: &mut Clients, taken: bool, held: bool) -> Serve
             client.held = held;
             client.link.set_flow(held);
         }
+        client.full = last == Taken::Full;
     }
-    match (held, taken) {
-        (true, taken) => Served::Held { taken },
-        (false, true) => Served::Some,
-        (false, false) => Served::Nothing,
+    match (last, taken) {
+        (Taken::Held, taken) => Served::Held { taken },
+        (Taken::Full, taken) => Served::Full { taken },
+        (Taken::Yes, true) => Served::Some,
+        (Taken::Yes, false) => Served::Nothing,
     }
 }
 
@@ -123,11 +141,14 @@ fn take(
     node: &mut Node,
     scratch: &mut Scratch,
     now: Now,
-) -> Result<Verdict, request::BadRequest> {
+) -> Result<Taken, request::BadRequest> {
     let header = incoming.header;
-    let Some(client) = clients.get(id) else { return Ok(Verdict::Go) };
+    let Some(client) = clients.get(id) else { return Ok(Taken::Yes) };
     if request::service(header.kind) != Some(client.service) {
         return Err(request::BadRequest::Kind(header.kind));
+    }
+    if goes_to_the_ring(header.kind) && !has_room(node) {
+        return Ok(Taken::Full);
     }
     let start = request::payload_offset(&header)?;
     let (arguments, message) = match start {
@@ -149,7 +170,7 @@ fn take(
         let room = message + evensong_core::ipc::event::PARTIAL_PREFIX as u32;
         for to in &scratch.recipients {
             if clients.judge(*to, *to == id, room, now.system) == Verdict::Wait {
-                return Ok(Verdict::Wait);
+                return Ok(Taken::Held);
             }
         }
         if scratch.recipients.len() > 1 {
@@ -170,8 +191,31 @@ fn take(
         body = Body::of_slice(&scratch.message);
     }
     node.handle(Input::Request { client: id, request: asked }, now.core);
-    clients.carry_out(node, body, &mut scratch.log);
-    Ok(Verdict::Go)
+    clients.carry_out(node, body, &mut scratch.effects);
+    Ok(Taken::Yes)
+}
+
+/// Whether carrying a request out takes a message on the ring; others are answered at any time.
+fn goes_to_the_ring(kind: u16) -> bool {
+    use request::kind::{
+        CPG_ITERATION_END, CPG_ITERATION_NEXT, CPG_ITERATION_START, CPG_LOCAL_GET, CPG_MEMBERSHIP, EVS_JOIN, EVS_LEAVE,
+        EVS_MEMBERSHIP,
+    };
+    let local = [
+        CPG_ITERATION_END,
+        CPG_ITERATION_NEXT,
+        CPG_ITERATION_START,
+        CPG_LOCAL_GET,
+        CPG_MEMBERSHIP,
+        EVS_JOIN,
+        EVS_LEAVE,
+        EVS_MEMBERSHIP,
+    ];
+    !local.contains(&kind)
+}
+
+fn has_room(_node: &Node) -> bool {
+    true
 }
 
 /// Puts the message into memory of the node, from which frames are built.

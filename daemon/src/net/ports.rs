@@ -22,6 +22,8 @@ use super::port::{Destination, Port};
 
 /// The sockets.
 #[derive(Debug)]
+// There is one of it.
+#[allow(clippy::large_enum_variant)]
 pub enum Ports {
     /// Unicast.
     Udpu {
