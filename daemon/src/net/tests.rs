@@ -272,6 +272,31 @@ fn an_address_that_comes_later_and_goes() {
     });
 }
 
+/// Frames to a neighbour that does not answer stay in the socket's account: that fills it.
+#[test]
+fn a_full_socket_keeps_some_and_goes_on() {
+    in_own_network(|| {
+        ip("link add d0 type veth peer name d1");
+        ip("address add 10.7.0.1/24 dev d0");
+        ip("link set d0 up");
+        ip("link set d1 up");
+        std::fs::write("/proc/sys/net/ipv4/neigh/d0/unres_qlen_bytes", "100000000").expect("it can be set");
+        let mut one = start(config("10.7.0.1", &["10.7.0.9"], 5405));
+        for number in 0..200 {
+            send(&mut one, (0..50).map(|at| (ALL, frame(number * 50 + at, 1455))));
+        }
+        let full = *one.counters();
+        assert!(full.lost_full > 0 && full.lost_full < 9000, "{full:?}");
+        assert!(full.sent + full.lost_full < 10_000, "some must wait: {full:?}");
+        ip("neighbour replace 10.7.0.9 lladdr 02:00:00:00:00:09 dev d0 nud permanent");
+        until(&mut one, |net| net.counters().sent + net.counters().lost_full == 10_000);
+        assert_eq!(one.counters().lost_full, full.lost_full, "what waited was sent");
+        let before = one.counters().sent;
+        send(&mut one, [(ALL, frame(1, 100))]);
+        assert_eq!(one.counters().sent, before + 1);
+    });
+}
+
 fn multicast(own: &str, peer: &str) -> NetConfig {
     NetConfig { transport: Transport::Udp, block_unlisted: false, ..config(own, &[peer], 5405) }
 }
