@@ -122,6 +122,7 @@ impl<S: Surroundings> EventLoop<S> {
 
     /// Runs until a signal asks to stop, then leaves in order.
     pub fn run(&mut self) -> io::Result<()> {
+        self.network_clock();
         self.input(Input::Start);
         self.around.ready()?;
         let mut turns = 0;
