@@ -383,6 +383,11 @@ impl Net {
                 if let Ok(room) = ports.sender().receive_room() {
                     self.log.push((LogLevel::Debug, format!("Receive buffer of the socket: {room} bytes")));
                 }
+                let far = |peer: &super::peers::Listed| peer.address.is_some_and(|address| !address.is_loopback());
+                if own.is_loopback() && self.peers.list().iter().any(far) {
+                    let text = format!("{} is {own}, which other hosts cannot reach: see /etc/hosts", self.config.own);
+                    self.log.push((LogLevel::Error, text));
+                }
                 self.trouble.clear();
                 self.ports = Some(ports);
                 self.index = index;
