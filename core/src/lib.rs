@@ -16,5 +16,6 @@ pub mod record;
 pub mod ring;
 pub mod seq;
 pub mod service;
+pub mod sync;
 pub mod time;
 pub mod wire;

@@ -4,6 +4,7 @@
 //! A request is answered first, then its message goes to the ring; whatever the ring can
 //! deliver is delivered before `handle` returns. With one member that is the message itself.
 
+mod changes;
 mod framed;
 
 use std::collections::VecDeque;
@@ -16,10 +17,11 @@ use crate::input::{Guarantee, Input, Payload, Placement, Request};
 use crate::ipc::request::evs_fits;
 use crate::ipc::Service;
 use crate::output::{LogEvent, LogLevel, Output, Reply, ReplyBody};
-use crate::ring::{Event, Ring};
+use crate::ring::{Event, Ring, RingCounters};
 use crate::service::cpg::{self, Cpg};
 use crate::service::evs::Evs;
 use crate::service::{Message, Status};
+use crate::sync::Sync;
 use crate::time::Instant;
 
 /// One node of a cluster.
@@ -29,8 +31,13 @@ pub struct Node {
     ring: Ring<Message>,
     cpg: Cpg,
     evs: Evs,
+    sync: Sync,
+    /// What the nodes of this ring said about themselves.
+    peers: changes::Peers,
     frames: Frames,
     outputs: VecDeque<Output>,
+    /// When the input that is being handled came.
+    now: Instant,
     /// Headers of the message that is put into frames.
     head: Vec<u8>,
     counters: Counters,
@@ -62,8 +69,11 @@ impl Node {
             ring: Ring::new(&config),
             cpg: Cpg::new(config.node),
             evs: Evs::new(config.node),
+            sync: Sync::default(),
+            peers: changes::Peers::default(),
             frames: Frames::default(),
             outputs: VecDeque::new(),
+            now: Instant(0),
             head: Vec::new(),
             counters: Counters::default(),
             config,
@@ -72,13 +82,13 @@ impl Node {
 
     /// Takes one input; afterwards the caller drains the outputs.
     pub fn handle(&mut self, input: Input, now: Instant) {
+        self.now = now;
         self.frames.begin_input();
         match input {
             Input::Request { client, request } => self.on_request(client, request),
             Input::Start => self.ring.start(now, &mut self.outputs),
             Input::Tick => self.ring.tick(now, &mut self.outputs),
-            // Frames of peers are read once rings are formed over the network.
-            Input::Packet { .. } => self.counters.bad_frames += 1,
+            Input::Packet { bytes, .. } => self.ring.packet(&bytes, now, &mut self.outputs),
             Input::Reconfigure(config) => self.reconfigure(*config),
             Input::Connect { client, service: Service::Cpg, .. } => self.cpg.connect(client),
             Input::Connect { client, service: Service::Evs, .. } => self.evs.connect(client, &mut self.outputs),
@@ -88,7 +98,7 @@ impl Node {
                     self.send(message, false);
                 }
             }
-            Input::Stop => self.ring.stop(),
+            Input::Stop => self.ring.stop(&mut self.outputs),
         }
         self.drain_ring();
         self.frames.end_input();
@@ -146,13 +156,27 @@ impl Node {
         }
     }
 
+    /// Whether messages of clients can be taken now: not while a change of membership is worked
+    /// off or too much waits for the token. Whoever sends all the same is not refused; what
+    /// waits only grows.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.ring.has_room()
+    }
+
+    /// What happened on the network.
+    pub fn ring_counters(&self) -> RingCounters {
+        self.ring.counters()
+    }
+
+    /// Members of the ring.
+    pub fn members(&self) -> &[NodeId] {
+        self.ring.members()
+    }
+
     /// What was dropped.
     pub fn counters(&self) -> Counters {
-        Counters {
-            bad_frames: self.counters.bad_frames + self.ring.bad_frames(),
-            unknown_node: self.cpg.unknown_node,
-            ..self.counters
-        }
+        Counters { bad_frames: self.ring.counters().bad_frames, unknown_node: self.cpg.unknown_node, ..self.counters }
     }
 
     /// Restates all invariants (tests, simulator).
@@ -204,7 +228,7 @@ impl Node {
         match request {
             Request::CpgJoin { .. } | Request::CpgLeave { .. } | Request::CpgPartialMcast { .. } => {
                 let message =
-                    if self.ring.is_operational() { self.cpg_message(client, request) } else { Err(Status::TryAgain) };
+                    if self.ring.is_started() { self.cpg_message(client, request) } else { Err(Status::TryAgain) };
                 self.reply(client, message.as_ref().map(|_| ReplyBody::None).map_err(|status| *status));
                 if let Ok((message, safe)) = message {
                     self.send(message, safe);
@@ -297,10 +321,7 @@ impl Node {
                         self.counters.bad_messages += 1;
                     }
                 }
-                Event::Config(change) => {
-                    self.cpg.on_config(&change, &mut self.outputs);
-                    self.evs.on_config(&change, &mut self.outputs);
-                }
+                Event::Config(change) => self.on_config(&change),
             }
         }
     }
@@ -321,5 +342,7 @@ impl Node {
     }
 }
 
+#[cfg(test)]
+mod cluster;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -82,7 +82,12 @@ pub enum Output {
         /// The change.
         change: Arc<TotemConfchg>,
     },
-    /// The number of the ring must be durable (`StoreDone` is not needed with one member).
+    /// The node must not go on: stop it in order, for the reason given.
+    Shutdown {
+        /// Why, for the log.
+        reason: &'static str,
+    },
+    /// The number of the ring must be durable before any output behind this one is carried out.
     StoreRingSeq {
         /// Ring sequence number.
         seq: u64,

@@ -9,6 +9,8 @@ use crate::net::Outbox;
 pub struct Effects {
     /// Number of a ring that must be stored before anything in the box goes out.
     pub ring_seq: Option<u64>,
+    /// The node must not go on, for this reason.
+    pub shutdown: Option<&'static str>,
     /// Frames for other nodes.
     pub outbox: Outbox,
     /// Lines for the log.

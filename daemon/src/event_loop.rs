@@ -174,6 +174,10 @@ impl<S: Surroundings> EventLoop<S> {
         for event in effects.log.drain(..) {
             self.around.log(event.level, event.subsystem, &event.text);
         }
+        if let Some(reason) = effects.shutdown.take() {
+            self.around.log(LogLevel::Error, "MAIN", &format!("Node shuts itself down: {reason}"));
+            self.stop = true;
+        }
     }
 
     /// Serves every active client once, then takes what other nodes sent; whether anything was

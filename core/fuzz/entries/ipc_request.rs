@@ -203,6 +203,7 @@ impl Run {
                 }
                 Output::Send { .. } => panic!("one node has nobody to send to"),
                 Output::StoreRingSeq { .. } | Output::Log(_) => continue,
+                Output::Shutdown { reason } => panic!("one node has nobody to differ from: {reason}"),
             };
             assert!(encoded.len() <= MAX_BODY as usize, "the event does not fit");
             assert!(self.clients.contains_key(&to), "an output for a client that is not there");

@@ -8,6 +8,7 @@ use crate::frames::Memory;
 use crate::input::Payload;
 use crate::ring::Delivery;
 use crate::service::cpg::wire::{Exec, Piece};
+use crate::service::sync_wire::SyncMessage;
 use crate::service::wire::Incoming;
 use crate::service::{cpg, evs, wire, Message};
 use crate::wire::cursor::{DecodeError, Order};
@@ -49,7 +50,9 @@ impl Node {
             _ => Some(&[][..]),
         };
         match data {
-            Some(data) if self.ring.is_operational() => self.ring.mcast(&[&head, data], safe),
+            Some(data) if self.ring.is_started() => {
+                self.ring.mcast(&[&head, data], safe, self.now, &mut self.outputs);
+            }
             _ => self.counters.not_sent += 1,
         }
         self.head = head;
@@ -63,7 +66,15 @@ impl Node {
             Memory::Own(bytes) => &bytes[range.clone()],
             Memory::Frame(bytes) => &bytes[range.clone()],
         };
-        let Some(incoming) = wire::decode(bytes, order)? else { return Ok(()) };
+        let Some(incoming) = wire::decode(bytes, order)? else {
+            if let Some(message) = SyncMessage::decode(bytes, order)? {
+                self.on_sync_message(origin, &message);
+            }
+            return Ok(());
+        };
+        if self.sync.is_running() && self.take_change(origin, &incoming, order)? {
+            return Ok(());
+        }
         let Some((mut message, data)) = self.decode(&incoming, order)? else { return Ok(()) };
         if message.payload().is_some() {
             let start = range.start + incoming.offset;

@@ -21,6 +21,8 @@ pub fn frames_for(len: u64, limit: usize) -> u32 {
 pub struct Packer {
     /// Largest payload.
     limit: usize,
+    /// Bytes left free in front of each payload, for the header of its frame.
+    head: usize,
     /// Lengths of the pieces staged.
     lengths: Vec<u16>,
     /// Their bytes.
@@ -30,10 +32,17 @@ pub struct Packer {
 }
 
 impl Packer {
-    /// A packer for payloads of at most `limit` bytes, brought into the range possible.
-    pub fn new(limit: usize) -> Packer {
+    /// A packer for payloads of at most `limit` bytes, brought into the range possible. Each
+    /// comes with `head` zero bytes in front.
+    pub fn new(limit: usize, head: usize) -> Packer {
         let limit = limit.clamp(PAYLOAD_MIN, PAYLOAD_MAX);
-        Packer { limit, lengths: Vec::new(), staged: Vec::with_capacity(limit), continuation: 0 }
+        Packer { limit, head, lengths: Vec::new(), staged: Vec::with_capacity(limit), continuation: 0 }
+    }
+
+    /// Payloads of another size from now on; nothing may be staged.
+    pub fn set_limit(&mut self, limit: usize) {
+        debug_assert!(self.is_empty());
+        self.limit = limit.clamp(PAYLOAD_MIN, PAYLOAD_MAX);
     }
 
     /// Largest payload that comes out.
@@ -96,8 +105,10 @@ impl Packer {
     /// over 0 when it wraps. A chain that starts in a frame in which another one ends goes on
     /// with the numbers of that one.
     fn emit(&mut self, fragmented: u8, emit: &mut impl FnMut(Vec<u8>)) {
-        let mut out = Vec::with_capacity(PACK_HEADER + PIECE_COST * self.lengths.len() + self.staged.len());
+        let size = self.head + PACK_HEADER + PIECE_COST * self.lengths.len() + self.staged.len();
+        let mut out = Vec::with_capacity(size);
         let mut writer = Writer::new(&mut out, Order::NATIVE);
+        writer.zeros(self.head);
         writer.u16(0);
         writer.u16(0);
         writer.u8(fragmented);

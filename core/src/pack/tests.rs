@@ -14,7 +14,7 @@ fn bytes_of(piece: Piece, payload: &[u8]) -> Vec<u8> {
 
 fn pack(limit: usize, messages: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut payloads = Vec::new();
-    let mut packer = Packer::new(limit);
+    let mut packer = Packer::new(limit, 0);
     for message in messages {
         let (head, tail) = message.split_at(message.len() / 3);
         packer.push(&[head, &[], tail], |payload| payloads.push(payload));

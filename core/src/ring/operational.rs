@@ -1,189 +1,205 @@
-//! The operational state: the token, what waits for it, and what a visit of it does.
+//! Receiving and delivering, and the ring of one.
 //!
 //! With one member the token never leaves the node: a visit happens whenever something waits.
 //! Numbers, order, the rule for safe messages and delivery are those of any ring. Only the
 //! building of frames may be skipped while nobody else would read them; the numbers that the
 //! frames would have taken are used up all the same.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use bytes::Bytes;
 
-use super::window::{Entry, Window};
-use super::{Delivery, Event};
+use super::window::{Entry, Share};
+use super::{Delivery, Event, Outputs, Ring, State};
 use crate::frames::Memory;
-use crate::ids::{NodeId, RingId};
-use crate::pack::{frames_for, Assembler, Packer, Piece};
-use crate::seq::Seq;
-use crate::wire::cursor::Order;
-use crate::wire::frame::{Mcast, MCAST_HEADER, ORDINARY};
+use crate::ids::NodeId;
+use crate::pack::{check_mcast, frames_for, Piece};
+use crate::time::Instant;
+use crate::wire::frame::{FrameHeader, Mcast, MCAST_HEADER, ORDINARY, RECOVERY};
 
 /// Guarantee of a safe frame on the wire (agreed is 0).
-const WIRE_SAFE: u32 = 3;
-
-/// The circulating right to send.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Token {
-    /// Highest number given to a frame.
-    pub seq: Seq,
-    /// All frames up to here are with every member, as far as known.
-    pub aru: Seq,
-}
-
-/// A packed payload that waits for the token.
-#[derive(Debug)]
-struct Waiting {
-    payload: Vec<u8>,
-    safe: bool,
-}
+pub(super) const WIRE_SAFE: u32 = 3;
 
 /// What has its numbers.
 #[derive(Debug)]
-enum Content<M> {
+pub(super) enum Content<M> {
     /// A frame, header and all.
     Frame(Bytes),
+    /// A frame with a whole frame of an old ring in it.
+    Copy(Bytes),
     /// A message that stays on this node.
     Local(M),
 }
 
-/// A ring that works.
-#[derive(Debug)]
-pub(super) struct Operational<M> {
-    pub ring: RingId,
-    /// Members, sorted.
-    pub members: Vec<NodeId>,
-    token: Token,
-    /// Frames this node ever sent; goes on from ring to ring.
-    pub sent: u32,
-    packer: Packer,
-    /// Whether a safe message is in the staging buffer.
-    staged_safe: bool,
-    waiting: VecDeque<Waiting>,
-    window: Window<Content<M>>,
-    assemblers: BTreeMap<NodeId, Assembler>,
-    /// Messages out of the frame delivered last.
-    unpacked: VecDeque<Event<M>>,
-    /// Frames whose payload made no sense, since the ring was formed.
-    pub bad_frames: u64,
+impl<M> Content<M> {
+    /// The frame as it goes to others.
+    pub fn frame(&self) -> Option<&Bytes> {
+        match self {
+            Content::Frame(frame) | Content::Copy(frame) => Some(frame),
+            Content::Local(_) => None,
+        }
+    }
 }
 
-impl<M> Operational<M> {
-    pub fn new(ring: RingId, members: Vec<NodeId>, sent: u32, payload_limit: usize) -> Operational<M> {
-        Operational {
-            ring,
-            members,
-            token: Token::default(),
-            sent,
-            packer: Packer::new(payload_limit),
-            staged_safe: false,
-            waiting: VecDeque::new(),
-            window: Window::default(),
-            assemblers: BTreeMap::new(),
-            unpacked: VecDeque::new(),
-            bad_frames: 0,
+impl<M> Share for Content<M> {
+    fn share(&self) -> Option<Content<M>> {
+        match self {
+            Content::Frame(frame) => Some(Content::Frame(frame.clone())),
+            Content::Copy(frame) => Some(Content::Copy(frame.clone())),
+            Content::Local(_) => None,
+        }
+    }
+}
+
+impl<M> Ring<M> {
+    /// A multicast frame; `None` if it makes no sense.
+    pub(super) fn on_mcast(
+        &mut self,
+        frame: &Bytes,
+        header: FrameHeader,
+        now: Instant,
+        outputs: &mut Outputs,
+    ) -> Option<()> {
+        let mcast = Mcast::decode(frame, header.order).ok()?;
+        check_mcast(frame).ok()?;
+        self.beat(now);
+        if mcast.from == self.me || mcast.from == NodeId(0) {
+            return Some(());
+        }
+        let copy = header.encapsulated == RECOVERY;
+        if !copy && header.encapsulated != ORDINARY {
+            return None;
+        }
+        if self.ring_in_recovery() == Some(mcast.ring) {
+            let content = if copy { Content::Copy(frame.clone()) } else { Content::Frame(frame.clone()) };
+            let entry = self.entry(mcast, content);
+            if let State::Recovery(recovery) = &mut self.state {
+                if recovery.members.contains(&mcast.from) {
+                    recovery.window.insert(entry);
+                }
+            }
+            return Some(());
+        }
+        let own_ring = mcast.ring == self.member_ring && !self.members.is_empty();
+        match self.state {
+            State::Operational if own_ring => self.store(mcast, frame, copy),
+            // As long as this node has not said what it has, more of the old ring is welcome.
+            State::Gather if own_ring => self.store(mcast, frame, copy),
+            State::Operational | State::Gather => {
+                let stale = self.members.contains(&mcast.from) && mcast.ring.seq < self.ring.seq;
+                self.counters.foreign += 1;
+                if !stale {
+                    self.on_stranger(mcast.from, now, outputs);
+                }
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn store(&mut self, mcast: Mcast, frame: &Bytes, copy: bool) {
+        if self.members.contains(&mcast.from) {
+            let content = if copy { Content::Copy(frame.clone()) } else { Content::Frame(frame.clone()) };
+            let entry = self.entry(mcast, content);
+            self.window.insert(entry);
         }
     }
 
-    /// Frames of another size from now on. What is staged leaves in the old size.
-    pub fn set_payload_limit(&mut self, limit: usize) {
-        self.stage_flush();
-        self.packer = Packer::new(limit);
-    }
-
-    /// Highest number given out.
-    pub fn seq(&self) -> Seq {
-        self.token.seq
+    /// A frame with its place in the window.
+    pub(super) fn entry(&self, mcast: Mcast, content: Content<M>) -> Entry<Content<M>> {
+        let safe = mcast.guarantee == WIRE_SAFE && self.honour_safe;
+        Entry { first: mcast.seq, frames: 1, origin: mcast.from, safe, content }
     }
 
     /// A message that nobody else needs, `len` bytes long as it would stand on the wire. It
     /// gets its numbers at once: with one member the token is always here.
     #[inline]
-    pub fn mcast_local(&mut self, me: NodeId, message: M, len: u64, safe: bool) {
-        debug_assert!(self.members.len() == 1);
-        if !self.waiting.is_empty() || !self.packer.is_empty() {
-            self.visit(me);
+    pub(super) fn number_local(&mut self, message: M, len: u64, safe: bool) {
+        if !self.regular.is_empty() || !self.change.is_empty() {
+            self.visit_alone();
         }
-        let frames = frames_for(len, self.packer.limit());
-        self.number(me, frames, safe, Content::Local(message));
+        let frames = frames_for(len, self.regular.limit());
+        self.number_alone(frames, safe, Content::Local(message));
     }
 
-    /// A message for the wire, in parts.
-    pub fn mcast(&mut self, parts: &[&[u8]], safe: bool) {
-        if self.staged_safe != safe {
-            self.stage_flush();
-        }
-        self.staged_safe = safe;
-        let waiting = &mut self.waiting;
-        self.packer.push(parts, |payload| {
-            waiting.push_back(Waiting { payload, safe });
-        });
-    }
-
-    fn stage_flush(&mut self) {
-        let (waiting, safe) = (&mut self.waiting, self.staged_safe);
-        self.packer.flush(|payload| {
-            waiting.push_back(Waiting { payload, safe });
-        });
-    }
-
-    /// The next event. The token is here, so what waits gets its numbers first.
-    #[inline]
-    pub fn poll_event(&mut self, me: NodeId) -> Option<Event<M>> {
+    /// The token of a ring of one is here: everything that waits gets its numbers.
+    fn visit_alone(&mut self) {
+        self.regular.flush();
+        self.change.flush();
         loop {
-            if let Some(event) = self.unpacked.pop_front() {
-                return Some(event);
-            }
-            if !self.waiting.is_empty() || !self.packer.is_empty() {
-                self.visit(me);
-            }
-            let entry = self.window.deliver()?;
-            match entry.content {
-                Content::Local(message) => return Some(Event::Local { origin: entry.origin, message }),
-                Content::Frame(frame) => self.unpack(entry.origin, &frame),
-            }
-        }
-    }
-
-    /// The token is here: everything that waits gets its numbers.
-    fn visit(&mut self, me: NodeId) {
-        self.stage_flush();
-        while let Some(Waiting { payload, safe }) = self.waiting.pop_front() {
-            let frame = self.frame(me, self.token.seq.next(), safe, &payload);
-            self.number(me, 1, safe, Content::Frame(frame));
+            let waiting = match self.change.pop() {
+                Some(waiting) => waiting,
+                None if self.syncing => return,
+                None => match self.regular.pop() {
+                    Some(waiting) => waiting,
+                    None => return,
+                },
+            };
+            let mcast = Mcast {
+                encapsulated: ORDINARY,
+                from: self.me,
+                seq: self.window.high().next(),
+                sent: self.sent,
+                ring: self.ring,
+                guarantee: if waiting.safe { WIRE_SAFE } else { 0 },
+            };
+            let frame = self.fill_header(waiting.bytes, mcast);
+            self.number_alone(1, waiting.safe, Content::Frame(frame));
         }
     }
 
     /// Gives the next numbers to a frame, or to the frames that a message would have taken.
     #[inline]
-    fn number(&mut self, me: NodeId, frames: u32, safe: bool, content: Content<M>) {
-        let first = self.token.seq.next();
-        self.token.seq = self.token.seq.plus(frames);
+    fn number_alone(&mut self, frames: u32, safe: bool, content: Content<M>) {
+        let first = self.window.high().next();
         self.sent = self.sent.wrapping_add(frames);
-        let taken = self.window.insert(Entry { first, frames, origin: me, safe, content });
+        let taken = self.window.insert(Entry { first, frames, origin: self.me, safe, content });
         debug_assert!(taken, "own frames come in order");
-        self.token.aru = self.window.my_aru();
-        if self.members.len() == 1 {
-            self.window.set_stable(self.token.aru);
+        self.window.set_stable(self.window.my_aru());
+    }
+
+    /// The next event, in order.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event<M>> {
+        if !self.unpacked.is_empty() || !self.pending.is_empty() {
+            if let Some(event) = self.next_pending() {
+                return Some(event);
+            }
+        }
+        if !self.is_operational() {
+            return None;
+        }
+        loop {
+            if self.members.len() == 1 && (!self.regular.is_empty() || !self.change.is_empty()) {
+                self.visit_alone();
+            }
+            let entry = self.window.deliver()?;
+            if let Some(event) = self.open(entry.origin, entry.content) {
+                return Some(event);
+            }
         }
     }
 
-    fn frame(&self, me: NodeId, seq: Seq, safe: bool, payload: &[u8]) -> Bytes {
-        let mut bytes = Vec::with_capacity(MCAST_HEADER + payload.len());
-        let guarantee = if safe { WIRE_SAFE } else { 0 };
-        Mcast { encapsulated: ORDINARY, from: me, seq, sent: self.sent, ring: self.ring, guarantee }
-            .encode(Order::NATIVE, &mut bytes);
-        bytes.extend_from_slice(payload);
-        Bytes::from(bytes)
+    /// The first message of an entry whose turn has come; more go to `unpacked`.
+    #[inline]
+    pub(super) fn open(&mut self, origin: NodeId, content: Content<M>) -> Option<Event<M>> {
+        match content {
+            Content::Local(message) => Some(Event::Local { origin, message }),
+            Content::Frame(frame) => {
+                self.unpack(origin, &frame);
+                self.unpacked.pop_front()
+            }
+            Content::Copy(_) => None,
+        }
     }
 
     fn unpack(&mut self, origin: NodeId, frame: &Bytes) {
-        let assembler = self.assemblers.entry(origin).or_default();
-        let order = Order::NATIVE;
-        let Ok(unpacked) = assembler.take(&frame[MCAST_HEADER..], order) else {
-            self.bad_frames += 1;
+        let Ok(header) = FrameHeader::decode(frame) else { return };
+        let assemblers = if self.receives_change { &mut self.change_assemblers } else { &mut self.assemblers };
+        let assembler = assemblers.entry(origin).or_default();
+        let Ok(unpacked) = assembler.take(&frame[MCAST_HEADER..], header.order) else {
+            self.counters.bad_frames += 1;
             return;
         };
-        self.bad_frames += u64::from(unpacked.discarded);
+        self.counters.bad_frames += u64::from(unpacked.discarded);
         for piece in unpacked.messages {
             let (memory, range) = match piece {
                 Piece::Inside(range) => {
@@ -195,16 +211,8 @@ impl<M> Operational<M> {
                     (Memory::Own(bytes), 0..len)
                 }
             };
-            let delivery = Delivery { origin, order, memory, range };
+            let delivery = Delivery { origin, order: header.order, memory, range };
             self.unpacked.push_back(Event::Delivery(Box::new(delivery)));
         }
-    }
-
-    /// Restates what must always hold.
-    pub fn check(&self) {
-        assert!(self.members.is_sorted() && !self.members.is_empty());
-        assert!(self.token.aru.is_up_to(self.token.seq));
-        assert!(self.window.my_aru().is_up_to(self.token.seq));
-        self.window.check();
     }
 }

@@ -20,6 +20,7 @@ fn started(config: &NodeConfig) -> Ring<Vec<u8>> {
     let mut ring = Ring::new(config);
     ring.start(Instant(0), &mut VecDeque::new());
     while ring.poll_event().is_some() {}
+    ring.sync_done();
     ring
 }
 
@@ -54,7 +55,7 @@ fn a_node_with_peers_looks_for_them() {
     assert!(outputs.is_empty());
     ring.tick(due, &mut outputs);
     assert!(matches!(&outputs[0], Output::Send { to: NodeId(0), .. }));
-    ring.stop();
+    ring.stop(&mut outputs);
     assert_eq!(ring.next_deadline(), None);
 }
 
@@ -68,7 +69,7 @@ proptest! {
         let mut framed = started(&config(true));
         for (message, safe) in messages {
             kept.mcast_local(message.clone(), message.len() as u64, safe);
-            framed.mcast(&[&message], safe);
+            framed.mcast(&[&message], safe, Instant(0), &mut VecDeque::new());
             let Some(Event::Local { origin: NodeId(7), message: got }) = kept.poll_event() else {
                 panic!("delivery expected")
             };
@@ -84,6 +85,6 @@ proptest! {
             framed.check();
         }
         prop_assert!(kept.poll_event().is_none() && framed.poll_event().is_none());
-        prop_assert_eq!(framed.bad_frames(), 0);
+        prop_assert_eq!(framed.counters().bad_frames, 0);
     }
 }

@@ -6,11 +6,31 @@ use crate::time::Instant;
 /// What a deadline is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
+    /// No token came.
+    Token,
+    /// The token that was sent shows no effect: send it again.
+    TokenRetransmit,
+    /// The token of an idle ring was held long enough.
+    Hold,
     /// The representative of an idle ring looks for other rings.
     MergeDetect,
+    /// Send the join message again.
+    Join,
+    /// No agreement was reached.
+    Consensus,
+    /// Nothing at all was heard.
+    Heartbeat,
 }
 
-const ALL: [Timer; 1] = [Timer::MergeDetect];
+const ALL: [Timer; 7] = [
+    Timer::Token,
+    Timer::TokenRetransmit,
+    Timer::Hold,
+    Timer::MergeDetect,
+    Timer::Join,
+    Timer::Consensus,
+    Timer::Heartbeat,
+];
 
 /// Deadlines, by timer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,15 +54,20 @@ impl Timers {
         *self = Timers::default();
     }
 
+    /// Whether a timer runs.
+    pub fn runs(&self, timer: Timer) -> bool {
+        self.deadlines[timer as usize].is_some()
+    }
+
     /// The earliest deadline.
     pub fn next(&self) -> Option<Instant> {
         self.deadlines.iter().flatten().min().copied()
     }
 
-    /// Takes out one timer whose deadline has come.
+    /// Takes out one timer whose deadline has come, the earliest first.
     pub fn expired(&mut self, now: Instant) -> Option<Timer> {
-        let due = |timer: &Timer| self.deadlines[*timer as usize].is_some_and(|at| at <= now);
-        let timer = ALL.into_iter().find(due)?;
+        let due = ALL.into_iter().filter_map(|timer| Some((self.deadlines[timer as usize]?, timer)));
+        let (_, timer) = due.filter(|(at, _)| *at <= now).min_by_key(|(at, _)| *at)?;
         self.stop(timer);
         Some(timer)
     }
@@ -58,8 +83,12 @@ mod tests {
         assert_eq!(timers.next(), None);
         timers.set(Timer::MergeDetect, Instant(5));
         timers.set(Timer::MergeDetect, Instant(9));
-        assert_eq!(timers.next(), Some(Instant(9)));
-        assert_eq!(timers.expired(Instant(8)), None);
+        timers.set(Timer::Token, Instant(9));
+        timers.set(Timer::Join, Instant(8));
+        assert_eq!(timers.next(), Some(Instant(8)));
+        assert_eq!(timers.expired(Instant(7)), None);
+        assert_eq!(timers.expired(Instant(9)), Some(Timer::Join));
+        assert_eq!(timers.expired(Instant(9)), Some(Timer::Token));
         assert_eq!(timers.expired(Instant(9)), Some(Timer::MergeDetect));
         assert_eq!(timers.expired(Instant(9)), None);
     }

@@ -134,7 +134,7 @@ fn chain_that_ends_in<'a>(
 
 fn pack(messages: &[&[u8]]) -> Vec<Vec<u8>> {
     let mut payloads = Vec::new();
-    let mut packer = Packer::new(PAYLOAD);
+    let mut packer = Packer::new(PAYLOAD, 0);
     for message in messages {
         packer.push(&[message], |payload| payloads.push(payload));
     }

@@ -203,6 +203,7 @@ impl Clients {
                 }
                 Output::Log(event) => effects.log.push(*event),
                 Output::StoreRingSeq { seq } => effects.ring_seq = Some(seq),
+                Output::Shutdown { reason } => effects.shutdown = Some(reason),
                 Output::Send { to, frame, .. } => effects.outbox.push(to, frame),
             }
         }

@@ -147,7 +147,7 @@ fn take(
     if request::service(header.kind) != Some(client.service) {
         return Err(request::BadRequest::Kind(header.kind));
     }
-    if goes_to_the_ring(header.kind) && !has_room(node) {
+    if goes_to_the_ring(header.kind) && !node.has_room() {
         return Ok(Taken::Full);
     }
     let start = request::payload_offset(&header)?;
@@ -212,10 +212,6 @@ fn goes_to_the_ring(kind: u16) -> bool {
         EVS_MEMBERSHIP,
     ];
     !local.contains(&kind)
-}
-
-fn has_room(_node: &Node) -> bool {
-    true
 }
 
 /// Puts the message into memory of the node, from which frames are built.

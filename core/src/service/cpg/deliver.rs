@@ -1,14 +1,14 @@
-//! What the ring delivers to the cpg service: joins, leaves, messages, configurations. All
+//! What the ring delivers to the cpg service: joins, leaves, messages. All
 //! nodes get the same in the same order and so agree on every group.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::{listed, Cpg, State, REASON_JOIN, REASON_NODEDOWN, REASON_UNDEFINED};
+use super::{listed, Cpg, State, REASON_JOIN, REASON_UNDEFINED};
 use crate::ids::{ClientId, NodeId};
 use crate::input::{Part, Payload};
 use crate::ipc::event::CPG_MEMBERS_MAX;
-use crate::output::{CpgConfchg, CpgMember, Output, TotemConfchg};
+use crate::output::{CpgConfchg, CpgMember, Output};
 use crate::service::{GroupIndex, Membership};
 
 /// A piece of a large message.
@@ -28,7 +28,7 @@ impl Cpg {
         let index = self.groups.open(&join.group);
         if self.groups.insert(index, origin, join.pid) {
             self.complete_join(index, origin, join.pid);
-            self.notify(index, Some(listed((origin, join.pid), REASON_JOIN)), &[], outputs);
+            self.notify(index, &[listed((origin, join.pid), REASON_JOIN)], &[], outputs);
         }
     }
 
@@ -50,7 +50,7 @@ impl Cpg {
     /// A process left. The change is told even if it was no member, as in the original.
     pub fn on_leave(&mut self, origin: NodeId, leave: &Membership, outputs: &mut VecDeque<Output>) {
         let Some(index) = self.groups.find(&leave.group) else { return };
-        self.notify(index, None, &[listed((origin, leave.pid), leave.reason)], outputs);
+        self.notify(index, &[], &[listed((origin, leave.pid), leave.reason)], outputs);
         self.groups.remove(index, origin, leave.pid);
         self.groups.close_if_unused(index);
     }
@@ -100,50 +100,12 @@ impl Cpg {
         &[]
     }
 
-    /// The ring changed. Losses of nodes are told group by group, then everyone the ring.
-    pub fn on_config(&mut self, change: &Arc<TotemConfchg>, outputs: &mut VecDeque<Output>) {
-        if change.transitional {
-            self.together = change.members.clone();
-            return;
-        }
-        let down: Vec<NodeId> =
-            self.config.members.iter().copied().filter(|node| !self.together.contains(node)).collect();
-        self.config = Arc::clone(change);
-        self.remove_nodes(&down, outputs);
-        for (client, state) in self.clients.iter() {
-            if !state.finalized {
-                outputs.push_back(Output::CpgTotemConfchg { to: client, change: Arc::clone(change) });
-            }
-        }
-    }
-
-    fn remove_nodes(&mut self, down: &[NodeId], outputs: &mut VecDeque<Output>) {
-        if down.is_empty() {
-            return;
-        }
-        let mut lost: BTreeMap<_, (GroupIndex, Vec<CpgMember>)> = BTreeMap::new();
-        for process in self.groups.processes().iter().filter(|process| down.contains(&process.node)) {
-            let name = self.groups.get(process.group).name;
-            let left = &mut lost.entry(name).or_insert((process.group, Vec::new())).1;
-            left.push(listed((process.node, process.pid), REASON_NODEDOWN));
-        }
-        for (index, left) in lost.values() {
-            for member in left {
-                self.groups.remove(*index, member.node, member.pid);
-            }
-        }
-        for (index, left) in lost.into_values() {
-            self.notify(index, None, &left, outputs);
-            self.groups.close_if_unused(index);
-        }
-    }
-
     /// Tells all listeners of a group about a change. Members are those that remain; lists are
     /// cut at what a library can show.
-    fn notify(
+    pub(super) fn notify(
         &mut self,
         index: GroupIndex,
-        joined: Option<CpgMember>,
+        joined: &[CpgMember],
         left: &[CpgMember],
         outputs: &mut VecDeque<Output>,
     ) {
@@ -155,7 +117,7 @@ impl Cpg {
                 group: group.name,
                 members: members.map(|member| listed(*member, REASON_UNDEFINED)).collect(),
                 left: left.iter().copied().take(CPG_MEMBERS_MAX).collect(),
-                joined: joined.into_iter().collect(),
+                joined: joined.iter().copied().take(CPG_MEMBERS_MAX).collect(),
             });
             for to in &group.listeners {
                 outputs.push_back(Output::CpgConfchg { to: *to, change: Arc::clone(&change) });

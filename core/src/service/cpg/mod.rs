@@ -6,6 +6,7 @@
 //! hearing its group and can join no more; programs finalize and connect anew.
 //! What the ring delivers is handled in `deliver`.
 
+mod change;
 mod deliver;
 mod groups;
 mod iteration;
@@ -34,6 +35,7 @@ const REASON_UNDEFINED: u32 = 0;
 const REASON_JOIN: u32 = 1;
 const REASON_LEAVE: u32 = 2;
 const REASON_NODEDOWN: u32 = 3;
+const REASON_NODEUP: u32 = 4;
 const REASON_PROCDOWN: u32 = 5;
 
 /// How far a client is with its group.
@@ -79,10 +81,10 @@ pub struct Cpg {
     last_iteration: u64,
     /// Clients whose initial totem configuration is due.
     initial_due: usize,
-    /// Members of the last transitional configuration.
-    together: Vec<NodeId>,
-    /// Last regular configuration.
+    /// Last regular configuration whose change was worked off.
     config: Arc<TotemConfchg>,
+    /// The change that is being worked off.
+    change: change::Change,
     /// Messages dropped because no process of their sender's node is in the group.
     pub unknown_node: u64,
 }
@@ -103,7 +105,7 @@ impl Cpg {
             groups: Groups::default(),
             last_iteration: 0,
             initial_due: 0,
-            together: Vec::new(),
+            change: change::Change::new(Arc::new(config.clone())),
             config: Arc::new(config),
             unknown_node: 0,
         }
