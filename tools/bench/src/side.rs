@@ -29,7 +29,7 @@ pub struct Daemon {
 }
 
 impl Side {
-    /// Ours, from a staged tree, on its built-in single-node default.
+    /// Ours, from a staged tree, as one node on built-in defaults.
     pub fn ours(usr: &Path, work: &Path, realtime: bool) -> Result<Side, String> {
         let program = usr.join("sbin/evensongd");
         if !program.exists() {
@@ -37,10 +37,12 @@ impl Side {
         }
         let run_dir = work.join("run");
         fs::create_dir_all(&run_dir).map_err(|e| format!("{}: {e}", run_dir.display()))?;
-        let config = match realtime {
-            true => None,
-            false => Some(write(work.join("evensong.conf"), "system {\n  sched_rr: no\n}\n")?),
-        };
+        // a file of its own: where the original is installed, its file would be read otherwise
+        let text = format!(
+            "totem {{\n  version: 2\n}}\nsystem {{\n  sched_rr: {}\n}}\nevensong {{\n  single_node: yes\n}}\n",
+            if realtime { "yes" } else { "no" }
+        );
+        let config = Some(write(work.join("evensong.conf"), &text)?);
         let libraries = Some(usr.join("lib"));
         Ok(Side { name: "evensong", program, libraries, config, run_dir, log: work.join("evensongd.log") })
     }
