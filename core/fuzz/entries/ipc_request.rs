@@ -194,6 +194,10 @@ impl Run {
                     encoded.clear();
                     event::encode_cpg_confchg(&change, &mut encoded);
                     self.follows(to, &change);
+                    if synchronous == Some(to) && !change.left.is_empty() {
+                        // It left, and does not hear what comes before it joins again.
+                        self.told.remove(&to);
+                    }
                     to
                 }
                 Output::CpgTotemConfchg { to, change } | Output::EvsConfchg { to, change } => {

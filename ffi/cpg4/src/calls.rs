@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::time::Duration;
 
 use evensong_client::{code, Connection, Service};
 use evensong_core::ids::GroupName;
@@ -40,11 +41,15 @@ pub fn finalize(handle: u64) -> u32 {
     answer.map_or_else(|error| error, |_| code::OK)
 }
 
-/// Repeats a call while the daemon says that an earlier one is still under way.
+/// How soon a call is repeated.
+const BUSY_PAUSE: Duration = Duration::from_micros(200);
+
+/// Repeats a call while the daemon says that an earlier one is still under way: until the ring
+/// has delivered it.
 fn while_busy(instance: &Instance, kind: u16, arguments: &[u8]) -> u32 {
     loop {
         match instance.call(kind, arguments) {
-            Ok((BUSY, _)) => std::thread::yield_now(),
+            Ok((BUSY, _)) => std::thread::sleep(BUSY_PAUSE),
             Ok((error, _)) => return error,
             Err(error) => return error,
         }

@@ -52,7 +52,24 @@ impl Cpg {
         let Some(index) = self.groups.find(&leave.group) else { return };
         self.notify(index, &[], &[listed((origin, leave.pid), leave.reason)], outputs);
         self.groups.remove(index, origin, leave.pid);
+        if origin == self.me {
+            self.complete_leave(index, leave.pid);
+        }
         self.groups.close_if_unused(index);
+    }
+
+    /// The local client that waited for this leave hears no more of the group and may join again.
+    fn complete_leave(&mut self, index: GroupIndex, pid: u32) {
+        let left = |joined: &super::Joined| joined.pid == pid && joined.state == State::LeaveStarted;
+        let clients = &mut self.clients;
+        let group = self.groups.get_mut(index);
+        group.attached.retain(|client| {
+            let joined = clients.get_mut(*client).map(|state| &mut state.joined);
+            let Some(joined) = joined.filter(|joined| joined.as_ref().is_some_and(left)) else { return true };
+            *joined = None;
+            group.listeners.retain(|listener| listener != client);
+            false
+        });
     }
 
     /// Place of the group of a message out of a frame.

@@ -1,9 +1,9 @@
 //! Closed process groups, as corosync 3.1 serves them.
 //!
 //! This file: the local clients and their requests. A client is unjoined, then a join is
-//! started and completed when the ring delivers it, then a leave is started. Nothing follows
-//! that: the original never takes a client back to unjoined, so a client that left goes on
-//! hearing its group and can join no more; programs finalize and connect anew.
+//! started and completed when the ring delivers it, then a leave is started; when the ring
+//! delivers that, the client is told and is unjoined again. (The original means to, but never
+//! gets there: a client that left goes on hearing its group and can join no more.)
 //! What the ring delivers is handled in `deliver`.
 
 mod change;
@@ -52,8 +52,6 @@ struct Joined {
     group: GroupIndex,
     pid: u32,
     state: State,
-    /// Whether the leave named another group than the client's: the process is still a member.
-    left_other: bool,
 }
 
 #[derive(Debug, Default)]
@@ -117,7 +115,7 @@ impl Cpg {
     }
 
     /// A client is gone: what it leaves behind. Where the original leaves a process in its
-    /// group for ever (the leave named another group, or the name is empty), it leaves here.
+    /// group for ever (the name is empty), it leaves here.
     pub fn disconnect(&mut self, client: ClientId) -> Option<Message> {
         let state = self.clients.remove(client)?;
         self.initial_due -= usize::from(state.initial_due);
@@ -126,9 +124,8 @@ impl Cpg {
         if !state.finalized {
             self.groups.detach(joined.group, client);
         }
-        let gone = joined.state != State::LeaveStarted || joined.left_other;
         let membership = Membership { group, pid: joined.pid, reason: REASON_PROCDOWN };
-        gone.then(|| Message::CpgLeave(Box::new(membership)))
+        (joined.state != State::LeaveStarted).then(|| Message::CpgLeave(Box::new(membership)))
     }
 
     /// The state of a client that may ask.
@@ -160,21 +157,21 @@ impl Cpg {
         self.initial_due += usize::from(wants_initial);
         let state = self.client(client)?;
         state.initial_due = wants_initial;
-        state.joined = Some(Joined { group: index, pid, state: State::JoinStarted, left_other: false });
+        state.joined = Some(Joined { group: index, pid, state: State::JoinStarted });
         Ok(Message::CpgJoin(Box::new(Membership { group: *group, pid, reason: REASON_JOIN })))
     }
 
-    /// cpg_leave. The group is what the caller names, as in the original, even if it is not
-    /// the client's own; the process is always its own.
+    /// cpg_leave. Another group than the client's own is one that it is not in. (The original
+    /// takes it: it tells the members of that group, while the client's own goes on showing it.)
     pub fn leave(&mut self, client: ClientId, group: &GroupName) -> Result<Message, Status> {
         let named = self.groups.find(group);
         let Some(joined) = &mut self.client(client)?.joined else { return Err(Status::NotExist) };
         match joined.state {
+            _ if named != Some(joined.group) => Err(Status::NotExist),
             State::LeaveStarted => Err(Status::NotExist),
             State::JoinStarted => Err(Status::Busy),
             State::JoinCompleted => {
                 joined.state = State::LeaveStarted;
-                joined.left_other = named != Some(joined.group);
                 let membership = Membership { group: *group, pid: joined.pid, reason: REASON_LEAVE };
                 Ok(Message::CpgLeave(Box::new(membership)))
             }
