@@ -22,3 +22,8 @@ fn parent_and_child_use_a_handle_in_turn() {
 fn evs_groups_up_to_what_a_message_carries() {
     assert_eq!(run("client/evs_limits.c"), "32766 groups: done\n");
 }
+
+#[test]
+fn a_handle_that_left_joins_again() {
+    assert_eq!(run("client/rejoin.c"), "joined and left 5 times\n");
+}
