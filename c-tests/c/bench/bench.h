@@ -15,7 +15,6 @@
 
 #include <corosync/corotypes.h>
 #include <errno.h>
-#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -140,7 +139,7 @@ static inline void bench_start_alarm(double seconds)
 	if (seconds < 1e-6)
 		seconds = 1e-6;
 	timer.it_value.tv_sec = (time_t)seconds;
-	timer.it_value.tv_usec = (suseconds_t)((seconds - floor(seconds)) * 1e6);
+	timer.it_value.tv_usec = (suseconds_t)((seconds - (double)timer.it_value.tv_sec) * 1e6);
 	if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)
 		timer.it_value.tv_usec = 1;
 	bench_time_over = 0;

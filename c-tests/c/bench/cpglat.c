@@ -42,9 +42,10 @@ static uint64_t bucket_end(unsigned int bucket)
 	return ((uint64_t)(bucket - shift * HALF + 1) << shift) - 1;
 }
 
-static double percentile(double percent)
+/* In microseconds; per thousand, so that 99.9 % is a whole number. */
+static double percentile(unsigned int per_thousand)
 {
-	uint64_t wanted = (uint64_t)ceil((double)count * percent / 100.0), sum = 0;
+	uint64_t wanted = (count * per_thousand + 999) / 1000, sum = 0;
 	unsigned int bucket;
 
 	for (bucket = 0; bucket < BUCKETS; bucket++) {
@@ -140,12 +141,12 @@ static void run(const struct bench_options *options, cpg_handle_t handle, int fd
 		printf("{\"program\": \"%s\", \"mode\": \"%s\", \"size\": %zu, \"delivered\": %llu, \"refused\": %llu, "
 		       "\"p50_us\": %.3f, \"p90_us\": %.3f, \"p99_us\": %.3f, \"p999_us\": %.3f, \"max_us\": %.3f}\n",
 		       options->program, spin ? "spin" : "poll", size, (unsigned long long)count,
-		       (unsigned long long)again, percentile(50), percentile(90), percentile(99), percentile(99.9),
+		       (unsigned long long)again, percentile(500), percentile(900), percentile(990), percentile(999),
 		       (double)longest / 1e3);
 	else
 		printf("%5llu round trips %5zu bytes per write, %s: p50 %.1f p90 %.1f p99 %.1f p99.9 %.1f max %.1f us\n",
-		       (unsigned long long)count, size, spin ? "spin" : "poll", percentile(50), percentile(90),
-		       percentile(99), percentile(99.9), (double)longest / 1e3);
+		       (unsigned long long)count, size, spin ? "spin" : "poll", percentile(500), percentile(900),
+		       percentile(990), percentile(999), (double)longest / 1e3);
 	fflush(stdout);
 }
 
