@@ -8,6 +8,7 @@
 mod client;
 mod compile;
 mod interrupt;
+mod others;
 mod plan;
 mod plot;
 mod process;
@@ -28,7 +29,7 @@ use side::Side;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Where a `--require-vs` run found something missing, the exit code says so.
 const INCOMPLETE: u8 = 3;
@@ -54,6 +55,9 @@ struct Cli {
     /// Seconds per write size
     #[arg(long)]
     seconds: Option<f64>,
+    /// Before each run, wait up to so many seconds until other programs leave the machine alone
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    wait_quiet: u64,
     /// Scheduling class of both daemons
     #[arg(long, value_enum, default_value = "rr")]
     sched: Class,
@@ -113,7 +117,7 @@ fn run(cli: &Cli) -> Result<ExitCode, String> {
     // a broken session does not replace the files of a whole one
     outcome?;
     write_report(cli, &report)?;
-    let missing = report.missing();
+    let missing = report.missing(&planned(cli));
     if cli.require_vs && !missing.is_empty() {
         eprintln!("evensong-bench: absent from the report:\n  {}", missing.join("\n  "));
         return Ok(ExitCode::from(INCOMPLETE));
@@ -129,6 +133,13 @@ fn measure(cli: &Cli, session: &mut Session, report: &mut Report) -> Result<(), 
         resources::measure(session, extent, report)?;
     }
     session.run(&runnable(&sections, extent), report)
+}
+
+/// Section and name of every row that a complete report has.
+fn planned(cli: &Cli) -> Vec<(&'static str, String)> {
+    let tests = plan::tests(&sections(cli), extent(cli));
+    let rows = tests.iter().flat_map(|test| test.figures.iter().map(|figure| (test.section.key(), figure.row.clone())));
+    rows.collect()
 }
 
 /// Tests whose program could be compiled on this machine.
@@ -193,7 +204,11 @@ fn prepare(cli: &Cli, work: &Path, interrupt: Interrupt, report: &mut Report) ->
         total += resources::seconds(extent(cli), sides as usize);
     }
     println!("About {:.1} minutes to go; --quick is short, --only chooses sections.", total * 1.1 / 60.0);
-    Ok(Session { ours, original, programs, interrupt, screen: screen::Screen::new(total) })
+    if !has_original_headers() && sections(cli).contains(&Section::Plain) {
+        report.notes.push("no plain loop: the original's headers are not installed".to_owned());
+    }
+    let quiet = Duration::from_secs(cli.wait_quiet);
+    Ok(Session { ours, original, programs, interrupt, quiet, screen: screen::Screen::new(total) })
 }
 
 fn compile_programs(root: &Path, usr: &Path, programs: &Path, tests: &[plan::Test]) -> Result<(), String> {

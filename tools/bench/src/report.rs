@@ -47,6 +47,9 @@ pub struct Row {
     pub goal: String,
     /// none: no goal, or it cannot be judged
     pub met: Option<bool>,
+    /// runs in which other programs used much of the machine
+    #[serde(default)]
+    pub disturbed: usize,
 }
 
 /// Results of the alternating runs, in their order.
@@ -81,6 +84,7 @@ impl Row {
             ratio: None,
             goal: String::new(),
             met: None,
+            disturbed: 0,
         }
     }
 
@@ -101,9 +105,15 @@ impl Row {
 }
 
 impl Report {
-    /// What a complete comparison would have and this report lacks.
-    pub fn missing(&self) -> Vec<String> {
+    /// What a complete comparison would have and this report lacks. `planned`: section and name
+    /// of each row that was asked for.
+    pub fn missing(&self, planned: &[(&str, String)]) -> Vec<String> {
         let mut missing = Vec::new();
+        for (section, name) in planned {
+            if !self.rows.iter().any(|row| row.section == *section && row.name == *name) {
+                missing.push(format!("{section} {name}: the row"));
+            }
+        }
         if !self.compared {
             missing.push("the comparison with the original".to_owned());
         }
@@ -147,11 +157,13 @@ mod tests {
     fn an_absent_comparison_or_ratio_is_missing_and_a_low_ratio_is_not() {
         let goal = Goal::RatioAtLeast { must: 6.0, aim: 9.0 };
         let mut report = Report { compared: true, rows: vec![row(&[1.0], &[5.0], goal)], ..Report::default() };
-        assert!(report.missing().is_empty());
+        let planned = [("cpg", "64 B".to_owned())];
+        assert!(report.missing(&planned).is_empty());
+        assert_eq!(report.missing(&[("plain", "64 B".to_owned())]).len(), 1);
         report.rows.push(row(&[1.0], &[], goal));
-        assert_eq!(report.missing().len(), 1);
+        assert_eq!(report.missing(&planned).len(), 1);
         report.compared = false;
-        assert_eq!(report.missing().len(), 2);
-        assert!(!Report { compared: true, ..Report::default() }.missing().is_empty());
+        assert_eq!(report.missing(&planned).len(), 2);
+        assert!(!Report { compared: true, ..Report::default() }.missing(&[]).is_empty());
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::client;
 use crate::interrupt::Interrupt;
+use crate::others::{self, Watch};
 use crate::plan::{Reference, Test};
 use crate::process;
 use crate::report::{Facts, Report, Row};
@@ -18,6 +19,8 @@ pub struct Session {
     /// folder with the compiled programs
     pub programs: PathBuf,
     pub interrupt: Interrupt,
+    /// how long to wait for a quiet machine before each run
+    pub quiet: Duration,
     pub screen: Screen,
 }
 
@@ -25,6 +28,12 @@ pub struct Session {
 struct Up {
     ours: Daemon,
     original: Option<Daemon>,
+}
+
+impl Up {
+    fn pids(&self) -> Vec<u32> {
+        [Some(&self.ours), self.original.as_ref()].into_iter().flatten().map(|daemon| daemon.process.pid()).collect()
+    }
 }
 
 impl Session {
@@ -101,8 +110,14 @@ impl Session {
                 let Some((side, program)) = self.turn(test, reference_turn) else { continue };
                 self.screen
                     .now(&format!("{} {program} {}, run {run} of {}", side.name, test.figures[0].row, test.runs));
+                let pids = up.pids();
+                others::wait_for_quiet(&pids, self.quiet, || self.interrupt.check())?;
+                let watch = Watch::start(&pids);
                 let result = self.call(side, program, &test.arguments, test.seconds);
                 self.interrupt.check()?;
+                if watch.share(&pids) > others::DISTURBED {
+                    rows.iter_mut().for_each(|row| row.disturbed += 1);
+                }
                 if let Err(error) = result.and_then(|value| enter(&mut rows, test, &value, reference_turn)) {
                     let note = format!("{} on {}: {error}", test.figures[0].row, side.name);
                     self.screen.line(&note);

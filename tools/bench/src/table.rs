@@ -1,5 +1,6 @@
 //! Figures for people: the summary on the terminal and the table in `docs/PERFORMANCE.md`.
 
+use crate::others::DISTURBED;
 use crate::plan::{Section, EVS_ORIENTATION};
 use crate::report::{Report, Row, Samples};
 use clap::ValueEnum;
@@ -39,8 +40,9 @@ pub fn markdown(report: &Report) -> String {
                 None => "",
             };
             text += &format!(
-                "| {} | {} | {} | {} | {} | {met} |\n",
+                "| {}{} | {} | {} | {} | {} | {met} |\n",
                 row.name,
+                if row.disturbed > 0 { "\\*" } else { "" },
                 figure(&row.ours, &row.unit),
                 figure(&row.reference, &row.unit),
                 row.ratio.map(short).unwrap_or_default(),
@@ -100,6 +102,14 @@ fn head(report: &Report) -> String {
     }
     if !report.compared {
         text += "The original was not compared.\n";
+    }
+    let disturbed = report.rows.iter().filter(|row| row.disturbed > 0).count();
+    if disturbed > 0 {
+        text += &format!(
+            "In {disturbed} of {} rows (marked *) other programs used more than {:.0} % of the processors in some run.\n",
+            report.rows.len(),
+            DISTURBED * 100.0
+        );
     }
     for note in &report.notes {
         text += &format!("Note: {note}\n");
