@@ -9,6 +9,7 @@
 //! `network` has the part about other nodes, `arrivals` that about clients on their way in.
 
 mod arrivals;
+mod neighbour;
 mod network;
 
 use std::io;
@@ -24,6 +25,7 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::signal::Signal;
 use nix::sys::signalfd::SignalFd;
 
+use self::neighbour::Neighbour;
 use crate::ipc::{serve, Access, Arrival, Bell, Clients, Listener, Now, Scratch, Served, TURN_LEAST};
 use crate::net::Net;
 use crate::sys::wait::epoll_wait;
@@ -77,6 +79,7 @@ pub struct EventLoop<S: Surroundings> {
     scratch: Scratch,
     around: S,
     epoch: Instant,
+    neighbour: Neighbour,
     spin: Duration,
     refusals: (Instant, u32, u64),
     stop: bool,
@@ -101,6 +104,7 @@ impl<S: Surroundings> EventLoop<S> {
         }
         let now = Instant::now();
         Ok(EventLoop {
+            neighbour: Neighbour::default(),
             spin: clients.limits().spin_max,
             node,
             clients,
@@ -232,7 +236,7 @@ impl<S: Surroundings> EventLoop<S> {
         let start = Instant::now();
         let limit = self.spin;
         let ready = |(id, _): &(ClientId, u32)| self.clients.get(*id).is_some_and(|client| !client.waits());
-        if !self.active.iter().any(ready) && !self.is_ring_busy() {
+        if !self.active.iter().any(ready) && !self.is_ring_busy() || self.neighbour.is_in_the_way() {
             return false;
         }
         loop {
@@ -363,6 +367,7 @@ impl<S: Surroundings> EventLoop<S> {
         match client.link.answer_bell() {
             Bell::HungUp => self.gone(id),
             Bell::Rung | Bell::Quiet => {
+                self.neighbour.rung_from(client.link.processor());
                 if client.has_backlog() {
                     self.clients.move_backlog(id);
                     self.clients.flush();

@@ -20,6 +20,7 @@
 //! | 640 | daemon | flow control state: 1 = senders of the group are held back |
 //! | 704 | daemon | 1 = connection closed by the daemon, see the log |
 //! | 768 | both | event ring: 1 = the daemon waits for room, ring it when half is free |
+//! | 832 | client | processor on which it rang last, plus one; 0: not said |
 
 /// First word of a handshake and of the control page ("evs1").
 pub const MAGIC: u32 = 0x6576_7331;
@@ -59,6 +60,7 @@ pub mod offset {
     pub const FLOW_STATE: usize = 640;
     pub const CLOSED: usize = 704;
     pub const EVENT_ROOM_WANTED: usize = 768;
+    pub const CLIENT_CPU: usize = 832;
 }
 
 /// Largest message that travels unfragmented, in bytes: what `cpg_max_atomic_msgsize_get`

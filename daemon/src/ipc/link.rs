@@ -236,6 +236,12 @@ impl Link {
         }
     }
 
+    /// The processor on which the client last rang, by its own account.
+    pub fn processor(&self) -> Option<usize> {
+        let word = Control(&self.memory).client_cpu().load(Ordering::Relaxed);
+        usize::try_from(word.checked_sub(1)?).ok()
+    }
+
     /// Tells the client, in its memory, that the daemon closed the connection.
     pub fn mark_closed(&self) {
         Control(&self.memory).closed().store(1, Ordering::Release);

@@ -128,6 +128,8 @@ impl Connection {
 
     /// Rings the daemon. A full socket buffer is as good as a ring: it has bytes to read.
     pub(crate) fn ring_daemon(&self, byte: u8) {
+        // A daemon that is woken on this thread's processor keeps the thread from running.
+        Control(&self.memory).client_cpu().store(sys::processor() + 1, Ordering::Relaxed);
         if let Err(error) = sys::send_byte(self.fd(), byte) {
             if !matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::Interrupted) {
                 self.mark_gone();

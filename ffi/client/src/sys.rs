@@ -13,6 +13,12 @@ extern "C" {
 
 const CANCEL_DISABLE: libc::c_int = 1;
 
+/// The processor that the thread runs on; a hint.
+pub fn processor() -> u32 {
+    // SAFETY: takes no pointer.
+    u32::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(u32::MAX - 1)
+}
+
 /// While it lives, this thread is not cancelled.
 pub struct CancelHeld(libc::c_int);
 

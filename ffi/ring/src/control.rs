@@ -55,6 +55,8 @@ words! {
     call_seq = CALL_SEQ;
     /// 1 while senders of the group are held back.
     flow_state = FLOW_STATE;
+    /// Processor on which the client last rang, plus one; a hint.
+    client_cpu = CLIENT_CPU;
     /// 1 when the daemon closed the connection.
     closed = CLOSED;
 }
