@@ -27,3 +27,8 @@ fn evs_groups_up_to_what_a_message_carries() {
 fn a_handle_that_left_joins_again() {
     assert_eq!(run("client/rejoin.c"), "joined and left 5 times\n");
 }
+
+#[test]
+fn cancelled_threads_leave_nothing_behind() {
+    assert_eq!(run("client/cancel.c"), "nothing left behind\n");
+}

@@ -11,12 +11,14 @@ mod handles;
 mod lock;
 mod sys;
 mod take;
+mod turns;
 
 pub use connection::Connection;
 pub use evensong_core::ipc::Service;
 pub use guard::{guard, guard_quick};
 pub use handles::Handles;
 pub use take::{Event, Take, Ticket};
+pub use turns::{Turn, Turns};
 
 /// `cs_error_t` values that this crate itself returns.
 pub mod code {

@@ -2,15 +2,16 @@
 //!
 //! Programs cancel threads that wait here (pthread_cancel), and their functions may end the
 //! thread. So the entry point waits and calls back in its own frame, outside the guard, where
-//! nothing needs to be destroyed; between that it takes guarded steps of a [`Turn`], which is
-//! plain data. A thread that is cancelled leaves its reference to the handle behind, and with
-//! it memory and descriptor; finalize ends the connection nevertheless, and no lock stays held.
+//! nothing needs to be destroyed; between that it takes guarded steps of a [`Turn`], which lies in
+//! a place of the thread. The end of a thread that was cancelled cleans it up: what the callback
+//! had is released, the reference to the handle is given back. No lock is held meanwhile.
 
 use std::ffi::c_void;
+use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-use evensong_client::{code, guard, guard_quick, Event, Take, Ticket};
+use evensong_client::{code, guard, guard_quick, Event, Take, Ticket, Turns};
 use evensong_core::ipc::event::{self, kind};
 
 use crate::assembly::Piece;
@@ -73,12 +74,42 @@ pub fn wait(fd: i32) {
     unsafe { poll(&raw mut entry, 1, -1) };
 }
 
+thread_local! {
+    static TURNS: Turns<Turn> = const { Turns::new() };
+}
+
+/// A turn in its place, to be used by the call that began it, until it said `Return`.
+#[derive(Clone, Copy)]
+pub struct Active(NonNull<Turn>);
+
+impl Active {
+    /// Before anything is done but looking the handle up.
+    pub fn begin(handle: u64, flags: u32) -> Result<Active, u32> {
+        let mut begun = Err(code::LIBRARY);
+        guard_quick(|| {
+            begun = calls::instance(handle).map(|instance| {
+                let turn = Turn::new(instance, flags);
+                // Dispatching while the thread ends is allowed; that place is never freed.
+                let put = TURNS.try_with(|turns| turns.put(turn));
+                Active(put.unwrap_or_else(|_| NonNull::from(Box::leak(Box::new(turn)))))
+            });
+            code::OK
+        });
+        begun
+    }
+
+    /// The next step.
+    pub fn step(mut self) -> Step {
+        // SAFETY: a place is used by one turn at a time, and by its own thread.
+        unsafe { self.0.as_mut() }.step()
+    }
+}
+
 /// One call of cpg_dispatch. Plain data on purpose, see the module's head.
 #[derive(Clone, Copy)]
-pub struct Turn {
-    /// From `Arc::into_raw`; null before the first step.
+struct Turn {
+    /// From `Arc::into_raw`; null when the turn is over.
     instance: *const Instance,
-    handle: u64,
     flags: u32,
     /// The event whose callback has returned.
     done: Option<Ticket>,
@@ -91,15 +122,14 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Before anything is done.
-    pub fn new(handle: u64, flags: u32) -> Turn {
-        let (instance, message) = (std::ptr::null(), std::ptr::null_mut());
-        Turn { instance, handle, flags, done: None, message, served: false, pieces: false }
+    fn new(instance: Arc<Instance>, flags: u32) -> Turn {
+        let instance = Arc::into_raw(instance);
+        Turn { instance, flags, done: None, message: std::ptr::null_mut(), served: false, pieces: false }
     }
 
     /// Works up to the next thing that the entry point has to do. Not called again after it
     /// said `Return`.
-    pub fn step(&mut self) -> Step {
+    fn step(&mut self) -> Step {
         let mut step = Step::Return(code::LIBRARY);
         guard_quick(|| {
             step = self.advance();
@@ -116,12 +146,6 @@ impl Turn {
     }
 
     fn advance(&mut self) -> Step {
-        if self.instance.is_null() {
-            match calls::instance(self.handle) {
-                Ok(instance) => self.instance = Arc::into_raw(instance),
-                Err(error) => return Step::Return(error),
-            }
-        }
         // SAFETY: from `Arc::into_raw`, given back in `finish` and not before.
         let instance = unsafe { &*self.instance };
         self.drop_message();
@@ -229,18 +253,38 @@ impl Turn {
         }
     }
 
+    /// The turn is over: what it had is given back.
     fn finish(&mut self) {
+        if let Some(instance) = self.end() {
+            instance.connection.returning();
+        }
+    }
+
+    fn end(&mut self) -> Option<Arc<Instance>> {
         self.drop_message();
         if self.instance.is_null() {
-            return;
+            return None;
         }
-        // SAFETY: from `Arc::into_raw`, given back once: no step follows this one.
+        // SAFETY: from `Arc::into_raw`, given back once: it is null from now on.
         let instance = unsafe { Arc::from_raw(self.instance) };
         self.instance = std::ptr::null();
         if let Some(ticket) = self.done.take() {
             instance.connection.release(ticket);
         }
-        instance.connection.returning();
+        Some(instance)
+    }
+}
+
+impl evensong_client::Turn for Turn {
+    fn is_over(&self) -> bool {
+        self.instance.is_null()
+    }
+
+    fn abandon(&mut self) {
+        guard(|| {
+            drop(self.end());
+            code::OK
+        });
     }
 }
 

@@ -32,7 +32,7 @@ use evensong_core::input::IterationKind;
 use evensong_types::{cs_dispatch_flags_t, cs_error_t, number};
 use libc::iovec;
 
-use dispatch::{Step, Turn};
+use dispatch::{Active, Step};
 use instance::{with, Callbacks};
 use types::*;
 
@@ -180,7 +180,10 @@ pub extern "C-unwind" fn cpg_dispatch(
     dispatch_types: MaybeUninit<cs_dispatch_flags_t>,
 ) -> cs_error_t {
     // SAFETY: arguments of a C call are initialized.
-    let mut turn = Turn::new(handle, unsafe { number(dispatch_types) });
+    let turn = match Active::begin(handle, unsafe { number(dispatch_types) }) {
+        Ok(turn) => turn,
+        Err(error) => return cs_error_t::from_number(error),
+    };
     loop {
         match turn.step() {
             Step::Deliver { call: Some(call), name, node, pid, msg, len } => {

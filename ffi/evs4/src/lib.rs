@@ -27,7 +27,7 @@ use evensong_core::ids::EvsGroup;
 use evensong_types::{cs_dispatch_flags_t, cs_error_t, number};
 use libc::iovec;
 
-use dispatch::{Step, Turn};
+use dispatch::{Active, Step};
 use instance::{with, Instance};
 use types::*;
 
@@ -139,7 +139,10 @@ pub extern "C-unwind" fn evs_dispatch(
     dispatch_types: MaybeUninit<cs_dispatch_flags_t>,
 ) -> cs_error_t {
     // SAFETY: arguments of a C call are initialized.
-    let mut turn = Turn::new(handle, unsafe { number(dispatch_types) });
+    let turn = match Active::begin(handle, unsafe { number(dispatch_types) }) {
+        Ok(turn) => turn,
+        Err(error) => return cs_error_t::from_number(error),
+    };
     loop {
         match turn.step() {
             Step::Deliver { call: Some(call), node, msg, len } => {
