@@ -10,7 +10,7 @@
 //! thread of the parent held at the fork stay locked in the child; see `lock.rs`.
 
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use evensong_core::ipc::{RecordHeader, Service, MAX_BODY};
@@ -48,6 +48,8 @@ pub struct Connection {
     gone: AtomicBool,
     pub(crate) sent: AtomicBool,
     /// Messages sent since a dispatch last took everything.
+    /// The thread that dispatched last ([`sys::thread_mark`]); 0: none.
+    dispatcher: AtomicUsize,
     pub(crate) sent_since_quiet: AtomicU32,
     /// The program waits for each message's answer before the next (see `take.rs`).
     pub(crate) answer_expected: AtomicBool,
@@ -68,6 +70,7 @@ impl Connection {
             taker: Mutex::new(taker),
             gone: AtomicBool::new(false),
             sent: AtomicBool::new(false),
+            dispatcher: AtomicUsize::new(0),
             sent_since_quiet: AtomicU32::new(0),
             answer_expected: AtomicBool::new(false),
         })
@@ -167,10 +170,22 @@ impl Connection {
         }
     }
 
-    /// Whether waiting for room is vain: a quarter of the event ring waits for this program to
+    /// Remembers who dispatches.
+    pub(crate) fn note_dispatcher(&self) {
+        let mark = sys::thread_mark();
+        if self.dispatcher.load(Ordering::Relaxed) != mark {
+            self.dispatcher.store(mark, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether waiting for room is vain: a quarter of the event ring waits for this very thread to
     /// dispatch it, and until then the daemon takes no more. Programs send in a loop and dispatch
-    /// when told to try again; each would lose the whole wait every time.
+    /// when told to try again; each would lose the whole wait every time. Where another thread
+    /// dispatches, it is the other way round: trying again at once would only keep that from it.
     fn holds_itself_up(&self) -> bool {
+        if self.dispatcher.load(Ordering::Relaxed) != sys::thread_mark() {
+            return false;
+        }
         let control = self.control();
         let (tail, head) = (control.event_tail(), control.event_head());
         let due = tail.load(Ordering::Relaxed).wrapping_sub(head.load(Ordering::Relaxed));

@@ -13,6 +13,15 @@ extern "C" {
 
 const CANCEL_DISABLE: libc::c_int = 1;
 
+/// A number that tells the running threads of a process apart, never 0.
+pub fn thread_mark() -> usize {
+    thread_local! {
+        static MARK: u8 = const { 0 };
+    }
+    // A thread that ends has no place any more; it counts as nobody's thread.
+    MARK.try_with(|mark| std::ptr::from_ref(mark) as usize).unwrap_or(usize::MAX)
+}
+
 /// The processor that the thread runs on; a hint.
 pub fn processor() -> u32 {
     // SAFETY: takes no pointer.

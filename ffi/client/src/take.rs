@@ -217,6 +217,7 @@ impl Connection {
     /// it. False: take again.
     pub fn prepare_wait(&self) -> bool {
         let Some(mut taker) = self.lock(&self.taker) else { return true };
+        self.note_dispatcher();
         let taker = &mut *taker;
         let tail = self.control().event_tail();
         for turn in 0..taker.spin {
@@ -235,6 +236,7 @@ impl Connection {
     /// is readable if and only if something is due.
     pub fn returning(&self) {
         let Some(mut taker) = self.lock(&self.taker) else { return };
+        self.note_dispatcher();
         let taker = &mut *taker;
         self.give_back(taker);
         if taker.consumer.is_empty(self.control().event_tail()) {
