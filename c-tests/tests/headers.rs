@@ -44,7 +44,7 @@ fn each_compiles_alone_in_each_dialect() {
     for header in headers() {
         let name = header.file_name().unwrap_or_default().to_string_lossy().into_owned();
         for (dialect, cpp) in DIALECTS {
-            includes(&[name.clone()], dialect, cpp);
+            includes(std::slice::from_ref(&name), dialect, cpp);
         }
     }
 }

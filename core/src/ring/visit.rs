@@ -16,6 +16,15 @@ use crate::wire::cursor::Order;
 use crate::wire::frame::{self, Mcast, MCAST_HEADER, ORDINARY, RECOVERY};
 use crate::wire::token::{Token, RTR_MAX};
 
+/// A token is first sent again after this many rotations without a sign of life, however long the
+/// configured time is: who has it already drops the copy, and on a lossy network the ring does
+/// not stand still for a quarter of a second at every lost token.
+const QUICK_ROTATIONS: u64 = 4;
+/// Least time before a token is sent again.
+const QUICK_MIN: Span = Span::from_millis(2);
+/// The same where nothing is known of the ring yet.
+const QUICK_START: Span = Span::from_millis(100);
+
 /// Most missing frames that are counted; more come when these are here.
 const MISSING_MAX: usize = 1024;
 
@@ -35,8 +44,11 @@ pub(super) struct Flow {
     /// Highest number seen in the token, and visits since it last grew.
     last_seq: Seq,
     unchanged: u32,
-    /// When the token came last.
+    /// When the token came last, and how long a rotation takes (smoothed; 0: unknown).
     visited: Option<Instant>,
+    rotation: Span,
+    /// How often the token that was sent last was sent again.
+    resends: u32,
     /// Frames that are missing, and for how many visits.
     missing: Vec<(Seq, u32)>,
     /// The representative keeps the token of an idle ring.
@@ -59,6 +71,8 @@ impl Default for Flow {
             last_seq: Seq(0),
             unchanged: 0,
             visited: None,
+            rotation: Span(0),
+            resends: 0,
             missing: Vec::new(),
             held: None,
             idle: false,
@@ -179,6 +193,10 @@ impl<M> Ring<M> {
 
     fn warn_of_late_token(&mut self, now: Instant, outputs: &mut Outputs) {
         let before = self.flow.visited.replace(now);
+        if let Some(took) = before.map(|before| now.since(before)).filter(|_| !self.flow.idle) {
+            let old = self.flow.rotation.0;
+            self.flow.rotation = Span(if old == 0 { took.0 } else { old - old / 8 + took.0 / 8 });
+        }
         let percent = u64::from(self.config.token_warning.min(100));
         let limit = Span(self.config.token.0 / 100 * percent);
         if let Some(took) = before.map(|before| now.since(before)).filter(|took| percent > 0 && *took > limit) {
@@ -392,8 +410,21 @@ impl<M> Ring<M> {
         self.keep_and_send_quietly(to, frame, now, outputs);
     }
 
+    /// How long to wait for a sign of life before the token is sent again: longer each time, up
+    /// to what is configured, and at once that on an idle ring, where someone keeps the token.
+    fn resend_after(&self) -> Span {
+        let full = self.config.token_retransmit;
+        let first = match self.flow.rotation.0 {
+            _ if self.flow.idle => return full,
+            0 => QUICK_START,
+            rotation => Span(rotation.saturating_mul(QUICK_ROTATIONS)).max(QUICK_MIN),
+        };
+        Span(first.0.checked_shl(self.flow.resends.min(20)).unwrap_or(u64::MAX)).min(full)
+    }
+
     fn keep_and_send_quietly(&mut self, to: NodeId, frame: Bytes, now: Instant, outputs: &mut Outputs) {
-        self.timers.set(Timer::TokenRetransmit, now.after(self.config.token_retransmit));
+        self.flow.resends = 0;
+        self.timers.set(Timer::TokenRetransmit, now.after(self.resend_after()));
         self.flow.copy = Some((to, frame.clone()));
         Self::send(outputs, to, frame);
     }
@@ -405,7 +436,8 @@ impl<M> Ring<M> {
         }
         if let Some((to, frame)) = self.flow.copy.clone() {
             self.counters.token_resent += 1;
-            self.timers.set(Timer::TokenRetransmit, now.after(self.config.token_retransmit));
+            self.flow.resends += 1;
+            self.timers.set(Timer::TokenRetransmit, now.after(self.resend_after()));
             Self::send(outputs, to, frame);
         }
     }
