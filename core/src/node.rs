@@ -80,6 +80,12 @@ impl Node {
         }
     }
 
+    /// Switches a rule of the protocol off, for the simulator's self-test.
+    #[cfg(feature = "mutation")]
+    pub fn switch_off(&mut self, rule: crate::ring::mutation::Mutation) {
+        self.ring.switch_off(rule);
+    }
+
     /// Takes one input; afterwards the caller drains the outputs.
     pub fn handle(&mut self, input: Input, now: Instant) {
         self.now = now;

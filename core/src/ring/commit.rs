@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 
+use super::mutation::Mutation;
 use super::timers::Timer;
 use super::visit::Flow;
 use super::{Outputs, Ring, State, RING_SEQ_MAX};
@@ -46,7 +47,9 @@ impl<M> Ring<M> {
         self.ring = token.ring;
         self.seen_seq = self.seen_seq.max(token.ring.seq);
         // No two rings may ever have one id, so this comes before anyone hears of it.
-        outputs.push_back(Output::StoreRingSeq { seq: token.ring.seq });
+        if self.rules.on(Mutation::RingSeqStore) {
+            outputs.push_back(Output::StoreRingSeq { seq: token.ring.seq });
+        }
         self.timers.stop(Timer::Join);
         self.timers.stop(Timer::Consensus);
         self.flow = Flow::default();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
+use super::mutation::Mutation;
 use super::timers::Timer;
 use super::{Outputs, Ring, State, RING_SEQ_MAX, RING_SEQ_STEP};
 use crate::ids::{NodeId, RingId};
@@ -110,7 +111,7 @@ impl<M> Ring<M> {
     /// If everyone who is left says the same: the lowest starts the commit token, or the ring
     /// has one member.
     fn when_all_agree(&mut self, now: Instant, outputs: &mut Outputs) {
-        if !self.forming.all_agree() {
+        if !self.forming.all_agree() && self.rules.on(Mutation::Consensus) {
             return;
         }
         let wanted = self.forming.wanted();

@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::mutation::Mutation;
 use super::operational::Content;
 use super::recovery::Recovery;
 use super::timers::Timer;
@@ -28,7 +29,9 @@ impl<M> Ring<M> {
         self.seen_seq = ring.seq;
         self.ring = ring;
         self.wide = None;
-        outputs.push_back(Output::StoreRingSeq { seq: ring.seq });
+        if self.rules.on(Mutation::RingSeqStore) {
+            outputs.push_back(Output::StoreRingSeq { seq: ring.seq });
+        }
         let together: Vec<NodeId> = self.members.iter().copied().filter(|node| *node == self.me).collect();
         let delivered = self.window.delivered();
         self.flow = Flow::default();
@@ -67,7 +70,8 @@ impl<M> Ring<M> {
             let frame = copy.slice(MCAST_HEADER..);
             let Ok(header) = FrameHeader::decode(&frame) else { continue };
             let Ok(mcast) = Mcast::decode(&frame, header.order) else { continue };
-            if mcast.ring == old && mcast.from != NodeId(0) {
+            let of_old = mcast.ring == old || !self.rules.on(Mutation::RingCheck);
+            if of_old && mcast.from != NodeId(0) {
                 let entry = self.entry(mcast, Content::Frame(frame));
                 self.window.insert(entry);
             }
@@ -87,7 +91,8 @@ impl<M> Ring<M> {
         outputs.push_back(Output::Log(Box::new(formed(&regular, &transitional))));
         let left = transitional.left.clone();
         self.pending.push_back(Pending::Config(Arc::new(transitional)));
-        let rest = self.window.drain(|origin| together.contains(&origin));
+        let anyone = !self.rules.on(Mutation::TransitionalFilter);
+        let rest = self.window.drain(|origin| anyone || together.contains(&origin));
         self.pending.extend(rest.into_iter().map(Pending::Frame));
         self.pending.push_back(Pending::OldRingDone(left));
         self.pending.push_back(Pending::Config(Arc::new(regular)));
@@ -117,7 +122,7 @@ impl<M> Ring<M> {
                     return Some(Event::Config(change));
                 }
                 Pending::OldRingDone(left) => {
-                    for node in left {
+                    for node in left.into_iter().filter(|_| self.rules.on(Mutation::ForgetParts)) {
                         self.assemblers.remove(&node);
                         self.change_assemblers.remove(&node);
                     }

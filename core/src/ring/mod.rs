@@ -16,6 +16,7 @@ mod commit;
 mod confchg;
 mod gather;
 mod install;
+pub mod mutation;
 mod operational;
 mod queue;
 mod recovery;
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use self::gather::Forming;
+use self::mutation::{Mutation, Switch};
 use self::operational::Content;
 use self::queue::Queue;
 use self::recovery::Recovery;
@@ -175,6 +177,7 @@ pub struct Ring<M> {
     /// Join messages of this moment may be old: the node was stopped.
     dozed: Option<Instant>,
     chance: u64,
+    rules: Switch,
     counters: RingCounters,
 }
 
@@ -218,8 +221,15 @@ impl<M> Ring<M> {
             awake: Instant(0),
             dozed: None,
             chance: config.seed ^ u64::from(config.node.0) ^ 0x9e37_79b9_7f4a_7c15,
+            rules: Switch::default(),
             counters: RingCounters::default(),
         }
+    }
+
+    /// Switches a rule of the protocol off.
+    #[cfg(feature = "mutation")]
+    pub fn switch_off(&mut self, rule: Mutation) {
+        self.rules.switch_off(rule);
     }
 
     /// Takes over what may change at run time; ids may not.
@@ -324,7 +334,8 @@ impl<M> Ring<M> {
     /// Whether messages of clients can be taken now.
     #[inline]
     pub fn has_room(&self) -> bool {
-        !self.syncing && self.is_started() && self.regular.has_room()
+        let worked_off = !self.syncing || !self.rules.on(Mutation::HoldBack);
+        worked_off && self.is_started() && self.regular.has_room()
     }
 
     /// Whether the node is alone on its ring, the change to it worked off.

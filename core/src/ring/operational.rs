@@ -7,6 +7,7 @@
 
 use bytes::Bytes;
 
+use super::mutation::Mutation;
 use super::window::{Entry, Share};
 use super::{Delivery, Event, Outputs, Ring, State};
 use crate::frames::Memory;
@@ -78,7 +79,8 @@ impl<M> Ring<M> {
             }
             return Some(());
         }
-        let own_ring = mcast.ring == self.member_ring && !self.members.is_empty();
+        let right = mcast.ring == self.member_ring || !self.rules.on(Mutation::RingCheck);
+        let own_ring = right && !self.members.is_empty();
         match self.state {
             State::Operational if own_ring => self.store(mcast, frame, copy),
             // As long as this node has not said what it has, more of the old ring is welcome.
@@ -105,7 +107,7 @@ impl<M> Ring<M> {
 
     /// A frame with its place in the window.
     pub(super) fn entry(&self, mcast: Mcast, content: Content<M>) -> Entry<Content<M>> {
-        let safe = mcast.guarantee == WIRE_SAFE && self.honour_safe;
+        let safe = mcast.guarantee == WIRE_SAFE && self.honour_safe && self.rules.on(Mutation::SafeWait);
         Entry { first: mcast.seq, frames: 1, origin: mcast.from, safe, content }
     }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 
+use super::mutation::{Mutation, Switch};
 use super::operational::Content;
 use super::timers::Timer;
 use super::window::Window;
@@ -49,7 +50,7 @@ impl<M> Recovery<M> {
     }
 
     /// The work of a token visit; whether the ring can be installed.
-    pub fn visit(&mut self, token: &mut Token) -> bool {
+    pub fn visit(&mut self, token: &mut Token, rules: Switch) -> bool {
         if !self.copies.is_empty() && token.retrans == 0 {
             token.retrans = 1;
             self.has_flag = true;
@@ -66,7 +67,7 @@ impl<M> Recovery<M> {
         } else {
             self.rotation = 0;
         }
-        self.rotation == 2
+        self.rotation == 2 || !rules.on(Mutation::InstallWait)
     }
 }
 
@@ -91,7 +92,7 @@ impl<M> Ring<M> {
             }
         }
         let mut copies = VecDeque::new();
-        if entries.iter().any(|entry| entry.received == 0) {
+        if entries.iter().any(|entry| entry.received == 0) && self.rules.on(Mutation::RecoveryCopies) {
             for entry in self.window.entries().filter(|entry| low.is_before(entry.first)) {
                 if let Content::Frame(frame) = &entry.content {
                     copies.push_back(frame.clone());

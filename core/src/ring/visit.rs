@@ -4,6 +4,7 @@
 use bytes::Bytes;
 
 use super::commit::next_of;
+use super::mutation::Mutation;
 use super::operational::{Content, WIRE_SAFE};
 use super::timers::Timer;
 use super::window::{Entry, Window, WINDOW};
@@ -123,7 +124,8 @@ impl<M> Ring<M> {
             State::Operational => self.members.len() > 1,
             _ => false,
         };
-        if !expected || token.ring != self.ring || !self.flow.token_seq.is_before(token.token_seq) {
+        let is_copy = self.rules.on(Mutation::TokenCopies) && !self.flow.token_seq.is_before(token.token_seq);
+        if !expected || token.ring != self.ring || is_copy {
             return;
         }
         if token.rtr.len() > RTR_MAX {
@@ -141,7 +143,8 @@ impl<M> Ring<M> {
         let last_aru = std::mem::replace(&mut self.flow.last_aru, came_with);
         if self.is_operational() {
             // Only what two rotations in a row confirm is known to be everywhere.
-            self.window.set_stable(if came_with.is_before(last_aru) { came_with } else { last_aru });
+            let confirmed = came_with.is_before(last_aru) || !self.rules.on(Mutation::TwoRotations);
+            self.window.set_stable(if confirmed { came_with } else { last_aru });
         }
         let (mut allowed, waits) = self.share_of_window(&token);
         let resent = self.send_again(&mut token, allowed, outputs);
@@ -182,7 +185,7 @@ impl<M> Ring<M> {
     /// The recovery's part of a visit. Returns the members that the token goes around.
     fn visit_in_recovery(&mut self, token: &mut Token, now: Instant, outputs: &mut Outputs) -> Vec<NodeId> {
         let State::Recovery(recovery) = &mut self.state else { return self.members.clone() };
-        if recovery.visit(token) {
+        if recovery.visit(token, self.rules) {
             if let State::Recovery(recovery) = std::mem::replace(&mut self.state, State::Gather) {
                 self.install(*recovery, now, outputs);
             }
@@ -270,6 +273,7 @@ impl<M> Ring<M> {
     /// Sends what the token asks for and this node has; returns how many frames.
     fn send_again(&mut self, token: &mut Token, allowed: u32, outputs: &mut Outputs) -> u32 {
         let ring = self.ring;
+        let answers = self.rules.on(Mutation::RetransmitList);
         let window = match &self.state {
             State::Recovery(recovery) => &recovery.window,
             _ => &self.window,
@@ -277,7 +281,7 @@ impl<M> Ring<M> {
         let mut sent = 0;
         token.rtr.retain(|(of, seq)| {
             let found = window.get(*seq).and_then(|entry| entry.content.frame());
-            match found.filter(|_| *of == ring && sent < allowed) {
+            match found.filter(|_| *of == ring && sent < allowed && answers) {
                 Some(frame) => {
                     Self::send(outputs, NodeId(0), frame.clone());
                     sent += 1;
@@ -292,6 +296,9 @@ impl<M> Ring<M> {
 
     /// Adds what this node misses to the token's list.
     fn ask_for_missing(&mut self, token: &mut Token) {
+        if !self.rules.on(Mutation::Asking) {
+            return;
+        }
         let window = match &self.state {
             State::Recovery(recovery) => &recovery.window,
             _ => &self.window,
@@ -350,7 +357,7 @@ impl<M> Ring<M> {
         }
         let waiting = match self.change.pop() {
             Some(waiting) => waiting,
-            None if self.syncing => return None,
+            None if self.syncing && self.rules.on(Mutation::HoldBack) => return None,
             None => self.regular.pop()?,
         };
         let frame = self.fill_header(waiting.bytes, Mcast { guarantee: guarantee(waiting.safe), ..mcast });
@@ -371,7 +378,8 @@ impl<M> Ring<M> {
             State::Recovery(recovery) => recovery.window.my_aru(),
             _ => self.window.my_aru(),
         };
-        if my_aru.is_before(token.aru) || token.aru_addr == self.me || token.aru_addr == NodeId(0) {
+        let lacks = my_aru.is_before(token.aru) && self.rules.on(Mutation::LowerAru);
+        if lacks || token.aru_addr == self.me || token.aru_addr == NodeId(0) {
             token.aru = my_aru;
             token.aru_addr = if token.aru == token.seq { NodeId(0) } else { self.me };
         }
