@@ -47,9 +47,9 @@ pub struct Connection {
     pub(crate) taker: Mutex<Taker>,
     gone: AtomicBool,
     pub(crate) sent: AtomicBool,
-    /// Messages sent since a dispatch last took everything.
     /// The thread that dispatched last ([`sys::thread_mark`]); 0: none.
     dispatcher: AtomicUsize,
+    /// Messages sent since a dispatch last took everything.
     pub(crate) sent_since_quiet: AtomicU32,
     /// The program waits for each message's answer before the next (see `take.rs`).
     pub(crate) answer_expected: AtomicBool,
@@ -153,7 +153,9 @@ impl Connection {
             return Ok(());
         }
         if self.holds_itself_up() {
-            return if self.look_alive() { Err(code::TRY_AGAIN) } else { Err(code::LIBRARY) };
+            // Whether the daemon lives, `try_send` looks now and then; a look each time would
+            // cost programs that dispatch one message and try again more than the message.
+            return if self.is_gone() { Err(code::LIBRARY) } else { Err(code::TRY_AGAIN) };
         }
         let deadline = Instant::now() + ROOM_WAIT;
         loop {
