@@ -108,7 +108,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Adds a problem; a hint may follow with [`Problems::hint`].
+    /// Adds a problem; a hint may follow with [`Problem::hint`].
     pub fn add(&mut self, severity: Severity, at: Option<&Place>, key: &str, text: impl Into<String>) -> &mut Problem {
         let problem =
             Problem { severity, at: at.cloned(), key: key.to_owned(), text: text.into(), hint: String::new() };
