@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use evensong_core::ids::ClientId;
-use evensong_core::input::Payload;
-use evensong_core::ipc::{event, RecordHeader, Service, RECORD_HEADER};
+use evensong_core::input::{Part, Payload};
+use evensong_core::ipc::{event, RecordHeader, Service, MAX_BODY, RECORD_HEADER};
 use evensong_core::node::Node;
 use evensong_core::output::Output;
 use evensong_ring::{Body, Corrupt};
@@ -182,7 +182,8 @@ impl Clients {
                 Output::CpgPartialDeliver { to, node, pid, part, total, payload } => {
                     let prefix = event::partial_prefix(total);
                     let header = event::cpg_partial_deliver(node, pid, part, payload.len());
-                    self.deliver(to, header, &[Body::of_slice(&prefix), of(payload)]);
+                    let shown = part == Part::Last;
+                    self.put(to, header, &[Body::of_slice(&prefix), of(payload)], shown);
                 }
                 Output::EvsDeliver { to, node, payload } => {
                     self.deliver(to, event::evs_deliver(node, payload.len()), &[of(payload)]);
@@ -219,6 +220,13 @@ impl Clients {
     }
 
     fn deliver(&mut self, to: ClientId, header: RecordHeader, parts: &[Body<'_>]) {
+        self.put(to, header, parts, true);
+    }
+
+    /// Puts an event into a client's ring. One that is not `shown` may stay unseen until the next
+    /// one, or until there is no room for another: a descriptor that becomes readable for the
+    /// pieces of a message would wake a program for nothing.
+    fn put(&mut self, to: ClientId, header: RecordHeader, parts: &[Body<'_>], shown: bool) {
         let Some(client) = self.slots.get_mut(to.0 as usize).and_then(Option::as_deref_mut) else { return };
         if client.closing {
             return;
@@ -227,7 +235,7 @@ impl Clients {
         if client.backlog.is_empty() {
             match client.link.push(header, parts) {
                 Ok(true) => {
-                    if !client.dirty {
+                    if !client.dirty && (shown || client.link.has_room(MAX_BODY) != Ok(true)) {
                         client.dirty = true;
                         self.dirty.push(to.0);
                     }
@@ -238,6 +246,16 @@ impl Clients {
             }
         }
         self.keep(to, header, parts);
+        self.show(to);
+    }
+
+    /// What is in a client's ring is made visible at the next flush.
+    pub(super) fn show(&mut self, to: ClientId) {
+        let Some(client) = self.slots.get_mut(to.0 as usize).and_then(Option::as_deref_mut) else { return };
+        if !client.dirty {
+            client.dirty = true;
+            self.dirty.push(to.0);
+        }
     }
 
     fn keep(&mut self, to: ClientId, header: RecordHeader, parts: &[Body<'_>]) {
@@ -283,9 +301,8 @@ impl Clients {
         }
         let moved = before - client.backlog_bytes;
         self.backlog_bytes -= moved;
-        if moved > 0 && !client.dirty {
-            client.dirty = true;
-            self.dirty.push(id.0);
+        if moved > 0 {
+            self.show(id);
         }
     }
 

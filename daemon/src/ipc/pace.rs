@@ -81,6 +81,8 @@ impl Clients {
         if first {
             self.counters.held += 1;
         }
+        // It must see even the pieces it was not shown, or it would never make room.
+        self.show(to);
         if waited >= limits.reader_timeout {
             self.close_slow(to, waited);
             return Verdict::Go;
