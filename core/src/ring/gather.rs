@@ -167,8 +167,12 @@ impl<M> Ring<M> {
                 return;
             }
         } else if !self.forming.knows_all(join) && !self.forming.failed.contains(&join.from) {
-            self.learn(join);
-            self.enter_gather(now, outputs);
+            // A node whose word about others does not count here says nothing new however often
+            // it is heard. Answering it each time would be answered in turn, without end, and
+            // the consensus timer that settles it would never run out.
+            if self.learn(join) || !in_gather {
+                self.enter_gather(now, outputs);
+            }
             return;
         }
         if !in_gather {
@@ -176,8 +180,9 @@ impl<M> Ring<M> {
         }
     }
 
-    /// Takes over what a join message adds.
-    fn learn(&mut self, join: &Join) {
+    /// Takes over what a join message adds; false if that is nothing.
+    fn learn(&mut self, join: &Join) -> bool {
+        let before = (self.forming.proc.len(), self.forming.failed.len());
         let room = NODES_MAX.saturating_sub(self.forming.proc.len());
         let fresh: Vec<NodeId> = join.proc.iter().copied().filter(|node| node.0 != 0).collect();
         let known = |node: &NodeId| self.forming.proc.contains(node);
@@ -191,6 +196,7 @@ impl<M> Ring<M> {
             let given_up: Vec<NodeId> = join.failed.iter().copied().filter(|node| *node != self.me).collect();
             self.forming.failed.extend(given_up.into_iter().take(NODES_MAX));
         }
+        before != (self.forming.proc.len(), self.forming.failed.len())
     }
 
     /// Somebody is there who is not on this ring.
