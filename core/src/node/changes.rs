@@ -154,10 +154,14 @@ impl Node {
         }
     }
 
-    /// More frames at a time, if every member of this very ring said that it takes them.
+    /// What is possible when every member of this very ring is one of ours; more frames at a
+    /// time, if all said that they take them.
     fn use_capabilities(&mut self) {
-        let members = self.ring.members();
         let told = &self.peers.capabilities;
+        if self.ring.members().iter().all(|node| told.contains_key(node)) {
+            self.ring.restart_message();
+        }
+        let members = self.ring.members();
         let takes = |node: &NodeId| told.get(node).filter(|told| told.window > 0 && told.max_messages > 0);
         let all: Option<Vec<&Capability>> = members.iter().map(takes).collect();
         if let Some(all) = all.filter(|all| !all.is_empty()) {

@@ -18,7 +18,7 @@ mod packer;
 
 pub use assembler::{Assembler, Piece, Unpacked, ASSEMBLY_MAX};
 pub use packed::{check_mcast, Packed};
-pub use packer::{frames_for, Packer};
+pub use packer::{chain_payload, frames_for, Packer};
 
 /// Size of the fixed part of a packed payload.
 pub const PACK_HEADER: usize = 8;

@@ -16,6 +16,21 @@ pub fn frames_for(len: u64, limit: usize) -> u32 {
     u32::try_from(len.div_ceil(room)).expect("messages are bounded")
 }
 
+/// A payload with one piece in it, step `fragmented` of a chain after step `continuation`, and
+/// `head` zero bytes in front.
+pub fn chain_payload(head: usize, fragmented: u8, continuation: u8, piece: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(head + PACK_HEADER + PIECE_COST + piece.len());
+    let mut writer = Writer::new(&mut out, Order::NATIVE);
+    writer.zeros(head);
+    writer.u32(0);
+    writer.u8(fragmented);
+    writer.u8(continuation);
+    writer.u16(1);
+    writer.u16(u16::try_from(piece.len()).expect("a piece fits into a payload"));
+    writer.bytes(piece);
+    out
+}
+
 /// Packs messages into payloads of one size.
 #[derive(Debug)]
 pub struct Packer {

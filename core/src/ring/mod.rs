@@ -371,6 +371,12 @@ impl<M> Ring<M> {
         self.wide = self.config.wide.map(|_| (bound, most.min(bound)));
     }
 
+    /// All members of this very ring are ours: a message that the change cut in two is begun
+    /// anew, so that those who have joined get it too.
+    pub fn restart_message(&mut self) {
+        self.regular.restart();
+    }
+
     /// The change of membership is worked off: ordinary messages go out again.
     pub fn sync_done(&mut self) {
         self.syncing = false;

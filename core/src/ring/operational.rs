@@ -127,11 +127,11 @@ impl<M> Ring<M> {
         self.regular.flush();
         self.change.flush();
         loop {
-            let waiting = match self.change.pop() {
-                Some(waiting) => waiting,
+            let (waiting, regular) = match self.change.pop() {
+                Some(waiting) => (waiting, false),
                 None if self.syncing => return,
                 None => match self.regular.pop() {
-                    Some(waiting) => waiting,
+                    Some(waiting) => (waiting, true),
                     None => return,
                 },
             };
@@ -144,6 +144,9 @@ impl<M> Ring<M> {
                 guarantee: if waiting.safe { WIRE_SAFE } else { 0 },
             };
             let frame = self.fill_header(waiting.bytes, mcast);
+            if regular {
+                self.regular.sent(&frame, waiting.safe);
+            }
             self.number_alone(1, waiting.safe, Content::Frame(frame));
         }
     }

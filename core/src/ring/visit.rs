@@ -355,12 +355,15 @@ impl<M> Ring<M> {
             let frame = Bytes::from(bytes);
             return Some((Content::Copy(frame.clone()), false, frame));
         }
-        let waiting = match self.change.pop() {
-            Some(waiting) => waiting,
+        let (waiting, regular) = match self.change.pop() {
+            Some(waiting) => (waiting, false),
             None if self.syncing && self.rules.on(Mutation::HoldBack) => return None,
-            None => self.regular.pop()?,
+            None => (self.regular.pop()?, true),
         };
         let frame = self.fill_header(waiting.bytes, Mcast { guarantee: guarantee(waiting.safe), ..mcast });
+        if regular {
+            self.regular.sent(&frame, waiting.safe);
+        }
         Some((Content::Frame(frame.clone()), waiting.safe, frame))
     }
 
