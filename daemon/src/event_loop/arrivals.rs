@@ -8,7 +8,7 @@ use evensong_core::output::LogLevel;
 use nix::sys::epoll::{EpollEvent, EpollFlags};
 
 use super::{EventLoop, Surroundings, TOKEN_ARRIVAL, TOKEN_CLIENT};
-use crate::ipc::{Admitted, Link, Progress};
+use crate::ipc::{Admitted, Arrival, Link, Progress, ARRIVALS_MAX};
 
 /// Lines about refused connections in a second; further ones are counted.
 const REFUSALS_LOGGED: u32 = 5;
@@ -16,9 +16,9 @@ const REFUSALS_LOGGED: u32 = 5;
 impl<S: Surroundings> EventLoop<S> {
     pub(super) fn accept_all(&mut self) {
         loop {
-            let pending = self.arrivals.iter().flatten().count();
-            match self.listener.accept(pending) {
+            match self.listener.accept() {
                 Ok(Some(arrival)) => {
+                    self.make_way();
                     let slot = self.arrivals.iter().position(Option::is_none).unwrap_or(self.arrivals.len());
                     let event = EpollEvent::new(EpollFlags::EPOLLIN, TOKEN_ARRIVAL | slot as u64);
                     if self.epoll.add(arrival.stream(), event).is_err() {
@@ -34,9 +34,23 @@ impl<S: Surroundings> EventLoop<S> {
                 Ok(None) => return,
                 Err(error) => {
                     self.refused(&format!("Cannot accept a connection: {error}"));
-                    return;
+                    let none_left = matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE));
+                    if !none_left || !self.listener.turn_away() {
+                        return;
+                    }
                 }
             }
+        }
+    }
+
+    /// Peers that connect and say nothing must not keep others out for the time they are granted.
+    fn make_way(&mut self) {
+        if self.arrivals.iter().flatten().count() < ARRIVALS_MAX {
+            return;
+        }
+        let waiting = self.arrivals.iter_mut().filter(|slot| slot.is_some());
+        if let Some(oldest) = waiting.min_by_key(|slot| slot.as_ref().map(Arrival::since)) {
+            *oldest = None;
         }
     }
 

@@ -4,7 +4,7 @@
 //! daemon); who is let in is decided by the kernel's word on the peer (SO_PEERCRED). A peer
 //! that connects and says nothing holds a descriptor for a bounded time only.
 
-use std::fs::Permissions;
+use std::fs::{File, Permissions};
 use std::io::{self, ErrorKind, IoSlice, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
@@ -20,8 +20,8 @@ use super::{Access, Limits};
 
 /// Longest time from connect to a complete hello.
 const HELLO_TIMEOUT: Duration = Duration::from_secs(5);
-/// Most peers that may be in their handshake at a time.
-const ARRIVALS_MAX: usize = 256;
+/// Most peers that may be in their handshake at a time; one more and the oldest has to go.
+pub const ARRIVALS_MAX: usize = 256;
 
 /// `cs_error_t` values of refusals.
 mod refusal {
@@ -30,6 +30,14 @@ mod refusal {
     pub const ACCESS: u32 = 11;
     pub const NO_RESOURCES: u32 = 18;
     pub const NOT_SUPPORTED: u32 = 19;
+
+    /// The value for a system call that failed.
+    pub fn of(error: &std::io::Error) -> u32 {
+        match error.raw_os_error() {
+            Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => NO_RESOURCES,
+            _ => LIBRARY,
+        }
+    }
 }
 
 /// The listening socket; its path is removed on drop.
@@ -37,6 +45,8 @@ mod refusal {
 pub struct Listener {
     socket: UnixListener,
     path: PathBuf,
+    /// Given up for a moment to turn a peer away when all other descriptors are in use.
+    spare: Option<File>,
 }
 
 /// A peer in its handshake.
@@ -85,7 +95,7 @@ impl Listener {
         let socket = UnixListener::bind(path)?;
         std::fs::set_permissions(path, Permissions::from_mode(mode))?;
         socket.set_nonblocking(true)?;
-        Ok(Listener { socket, path: path.to_owned() })
+        Ok(Listener { socket, path: path.to_owned(), spare: Some(File::open("/dev/null")?) })
     }
 
     /// The descriptor to poll.
@@ -93,17 +103,33 @@ impl Listener {
         &self.socket
     }
 
-    /// Accepts the next peer, if there is one and `pending` handshakes leave room.
-    pub fn accept(&self, pending: usize) -> io::Result<Option<Arrival>> {
+    /// Accepts the next peer, if there is one.
+    pub fn accept(&self) -> io::Result<Option<Arrival>> {
         match self.socket.accept() {
-            Ok((stream, _)) if pending < ARRIVALS_MAX => {
+            Ok((stream, _)) => {
                 stream.set_nonblocking(true)?;
                 Ok(Some(Arrival { stream, since: Instant::now(), hello: [0; HELLO_SIZE], got: 0 }))
             }
-            Ok(_) => Ok(None),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Refuses the next peer, after an accept that failed for want of a descriptor: it would wait
+    /// for ever, and the loop would be told of it again and again. False when that did not help.
+    pub fn turn_away(&mut self) -> bool {
+        if self.spare.take().is_none() {
+            return false;
+        }
+        let turned = match self.accept() {
+            Ok(Some(arrival)) => {
+                let _why = arrival.refuse(refusal::NO_RESOURCES, None);
+                true
+            }
+            _ => false,
+        };
+        self.spare = File::open("/dev/null").ok();
+        turned
     }
 }
 
@@ -118,6 +144,11 @@ impl Arrival {
     /// The descriptor to poll.
     pub fn stream(&self) -> &UnixStream {
         &self.stream
+    }
+
+    /// When it connected.
+    pub fn since(&self) -> Instant {
+        self.since
     }
 
     /// Whether the peer took too long.
@@ -173,19 +204,21 @@ impl Arrival {
             }
             Err(error) => {
                 let text = format!("Process {} refused: shared memory: {error}", peer.pid());
-                self.refuse(refusal::LIBRARY, Some(text))
+                self.refuse(refusal::of(&error), Some(text))
             }
         }
     }
 
     fn welcome(&self, layout: Welcome) -> io::Result<(OwnedFd, Memory)> {
+        // Whatever can fail comes first: after the welcome the peer counts on being let in.
+        let socket = self.stream.try_clone()?.into();
         let (memory, fd) = Memory::create(layout)?;
         let bytes = layout.to_bytes();
         let fds = [fd.as_raw_fd()];
         let control = [ControlMessage::ScmRights(&fds)];
         let flags = MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT;
         sendmsg::<UnixAddr>(self.stream.as_raw_fd(), &[IoSlice::new(&bytes)], &control, flags, None)?;
-        Ok((self.stream.try_clone()?.into(), memory))
+        Ok((socket, memory))
     }
 
     fn refuse(&self, status: u32, text: Option<String>) -> Progress {

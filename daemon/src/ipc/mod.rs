@@ -15,7 +15,7 @@ mod serve;
 pub use access::Access;
 pub use clients::Clients;
 pub use link::{Bell, Link};
-pub use listener::{Admitted, Arrival, Listener, Progress};
+pub use listener::{Admitted, Arrival, Listener, Progress, ARRIVALS_MAX};
 pub use serve::{serve, Now, Scratch, Served, TURN_LEAST};
 
 use std::time::Duration;

@@ -30,7 +30,11 @@ pub fn establish(service: Service) -> Result<(OwnedFd, Memory), u32> {
     let fd = socket(AddressFamily::Unix, SockType::Stream, SockFlag::SOCK_CLOEXEC, None).map_err(error_code)?;
     retry(|| connect(fd.as_raw_fd(), &address)).map_err(error_code)?;
     let hello = Hello { version_min: VERSION, version_max: VERSION, service: service as u32, pid: std::process::id() };
-    retry(|| send(fd.as_raw_fd(), &hello.to_bytes(), MsgFlags::MSG_NOSIGNAL)).map_err(error_code)?;
+    match retry(|| send(fd.as_raw_fd(), &hello.to_bytes(), MsgFlags::MSG_NOSIGNAL)) {
+        // A daemon that is out of descriptors says so before it has heard anything.
+        Ok(_) | Err(Errno::EPIPE) => {}
+        Err(error) => return Err(error_code(error)),
+    }
     let (welcome, memory) = receive_welcome(&fd)?;
     if welcome.status != code::OK {
         return Err(welcome.status);
