@@ -219,6 +219,7 @@ impl Running {
             status = self.child.wait().ok();
             self.seen_rest(Duration::from_secs(5));
         }
+        self.readers_end(Duration::from_secs(5));
         let (stdout, stderr) = (std::mem::take(&mut self.seen), self.complaints());
         Finished { status, stdout, stderr }
     }
@@ -229,6 +230,15 @@ impl Running {
                 Ok(line) => self.seen.push_str(&line),
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
             }
+        }
+    }
+
+    /// Waits for the threads that read its pipes. Those are closed once its group has ended,
+    /// unless a grandchild left the group and keeps them.
+    fn readers_end(&self, patience: Duration) {
+        let deadline = Instant::now() + patience;
+        while Instant::now() < deadline && self.readers.iter().any(|reader| !reader.is_finished()) {
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
 
@@ -243,11 +253,7 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.stdin = None;
         self.end_group();
-        // The pipes are closed now, unless a grandchild left the group and keeps them.
-        let deadline = Instant::now() + Duration::from_secs(1);
-        while Instant::now() < deadline && self.readers.iter().any(|reader| !reader.is_finished()) {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        self.readers_end(Duration::from_secs(1));
     }
 }
 
