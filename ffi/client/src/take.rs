@@ -83,6 +83,9 @@ pub(crate) struct Taker {
     looked_in_vain: bool,
 }
 
+/// Looks for a byte that must be about to come, and turns between two of them, before sleeping.
+const BYTE_TRIES: u32 = 40;
+const BYTE_TURNS: u32 = 8;
 /// Rounds in a row after which the next one is expected, too.
 const ROUNDS_EXPECTED: u32 = 4;
 /// Turns that a sender in such a round waits for its answer, and looks at the socket.
@@ -232,6 +235,15 @@ impl Connection {
         self.make_quiet(taker)
     }
 
+    /// A dispatch of all that is due found nothing more. False: something came while the
+    /// descriptor was made quiet; take it, rather than have the daemon make it readable again.
+    pub fn settle_down(&self) -> bool {
+        let Some(mut taker) = self.lock(&self.taker) else { return true };
+        let taker = &mut *taker;
+        self.give_back(taker);
+        taker.consumer.is_empty(self.control().event_tail()) && self.make_quiet(taker)
+    }
+
     /// A dispatch is about to return to the program: memory is given back, and the descriptor
     /// is readable if and only if something is due.
     pub fn returning(&self) {
@@ -282,13 +294,15 @@ impl Connection {
     /// Reads the byte back and arms the descriptor; false when an event came in between.
     fn make_quiet(&self, taker: &mut Taker) -> bool {
         let control = self.control();
-        if control.event_armed().load(Ordering::Acquire) == 0 {
-            if !taker.byte_missing && !self.drain_byte() {
-                return false;
-            }
-            taker.byte_missing = false;
-            signal::announce(control.event_armed(), control.event_tail());
+        if control.event_armed().load(Ordering::Acquire) != 0 {
+            // Armed since before the last look: whatever came after that will be rung for.
+            return taker.consumer.is_empty(control.event_tail());
         }
+        if !taker.byte_missing && !self.drain_byte() {
+            return false;
+        }
+        taker.byte_missing = false;
+        signal::announce(control.event_armed(), control.event_tail());
         if taker.consumer.is_empty(control.event_tail()) {
             return true;
         }
@@ -300,13 +314,21 @@ impl Connection {
 
     /// Takes the one byte that is in the socket or about to be; false when the daemon is gone.
     fn drain_byte(&self) -> bool {
+        let mut tries = 0;
         loop {
             match sys::receive_byte(self.fd()) {
                 Ok(0) => self.mark_gone(),
                 Ok(_) => return true,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
-                    // The daemon stands between taking the announcement and sending.
-                    sys::poll_in(self.fd(), 100);
+                    // The daemon stands between taking the announcement and sending: this thread
+                    // took the event before the bell for it was through. To sleep would cost many
+                    // times what is left of that system call.
+                    tries += 1;
+                    if tries > BYTE_TRIES {
+                        sys::poll_in(self.fd(), 100);
+                    } else {
+                        (0..BYTE_TURNS).for_each(|_| std::hint::spin_loop());
+                    }
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(_) => self.mark_gone(),

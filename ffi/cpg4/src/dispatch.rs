@@ -23,6 +23,8 @@ use crate::types::{cpg_address, cpg_confchg_fn_t, cpg_deliver_fn_t, cpg_name, cp
 const ONE: u32 = 1;
 const ALL: u32 = 2;
 const ONE_NONBLOCKING: u32 = 4;
+/// How often a dispatch of all goes on because something came just as it was about to return.
+const AGAIN_MAX: u32 = 64;
 
 /// What the entry point does next. Pointers lead into the ring, to the name table or to an
 /// assembled message, and hold until the step after.
@@ -119,12 +121,15 @@ struct Turn {
     served: bool,
     /// A piece was taken.
     pieces: bool,
+    /// How often something came while the end was near.
+    again: u32,
 }
 
 impl Turn {
     fn new(instance: Arc<Instance>, flags: u32) -> Turn {
         let instance = Arc::into_raw(instance);
-        Turn { instance, flags, done: None, message: std::ptr::null_mut(), served: false, pieces: false }
+        let message = std::ptr::null_mut();
+        Turn { instance, flags, done: None, message, served: false, pieces: false, again: 0 }
     }
 
     /// Works up to the next thing that the entry point has to do. Not called again after it
@@ -189,8 +194,12 @@ impl Turn {
 
     /// The ring is empty: return, wait, or (`None`) look again. A single dispatch that took
     /// pieces does not wait for the rest: the descriptor may have been readable just for them.
-    fn nothing_due(&self, instance: &Instance) -> Option<Step> {
+    fn nothing_due(&mut self, instance: &Instance) -> Option<Step> {
         match self.flags {
+            ALL if self.again < AGAIN_MAX && !instance.connection.settle_down() => {
+                self.again += 1;
+                None
+            }
             ALL => Some(Step::Return(code::OK)),
             ONE | ONE_NONBLOCKING if self.pieces => Some(Step::Return(code::OK)),
             ONE_NONBLOCKING => Some(Step::Return(code::TRY_AGAIN)),

@@ -23,6 +23,8 @@ use crate::types::{evs_confchg_fn_t, evs_deliver_fn_t, evs_ring_id};
 const ONE: u32 = 1;
 const ALL: u32 = 2;
 const ONE_NONBLOCKING: u32 = 4;
+/// How often a dispatch of all goes on because something came just as it was about to return.
+const AGAIN_MAX: u32 = 64;
 
 /// What the entry point does next. Pointers lead into the ring and hold until the step after.
 #[derive(Clone, Copy)]
@@ -101,12 +103,14 @@ struct Turn {
     done: Option<Ticket>,
     /// An event was handed out or skipped.
     served: bool,
+    /// How often something came while the end was near.
+    again: u32,
 }
 
 impl Turn {
     fn new(instance: Arc<Instance>, flags: u32) -> Turn {
         let instance = Arc::into_raw(instance);
-        Turn { instance, flags, done: None, served: false }
+        Turn { instance, flags, done: None, served: false, again: 0 }
     }
 
     /// Works up to the next thing that the entry point has to do. Not called again after it
@@ -148,6 +152,7 @@ impl Turn {
                     }
                 }
                 Take::Empty => match self.flags {
+                    ALL if self.again < AGAIN_MAX && !instance.connection.settle_down() => self.again += 1,
                     ALL => return Step::Return(code::OK),
                     ONE_NONBLOCKING => return Step::Return(code::TRY_AGAIN),
                     _ if instance.connection.prepare_wait() => return Step::Wait(instance.connection.fd()),
