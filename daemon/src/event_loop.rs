@@ -41,6 +41,8 @@ const LAG_LOOK: Duration = Duration::from_millis(5);
 const ARRIVAL_LOOK: Duration = Duration::from_secs(1);
 /// Most events taken from one look at the descriptors.
 const EVENTS_MAX: usize = 64;
+/// How often a spinning loop looks at its descriptors.
+const SPIN_LOOK: Duration = Duration::from_micros(2);
 /// Least time that the loop spins for the next request.
 const SPIN_MIN: Duration = Duration::from_micros(1);
 
@@ -141,7 +143,7 @@ impl<S: Surroundings> EventLoop<S> {
                 continue;
             }
             turns = 0;
-            if !self.spin_for_work() {
+            if !self.spin_for_work()? {
                 self.sleep()?;
             }
         }
@@ -232,12 +234,13 @@ impl<S: Surroundings> EventLoop<S> {
     }
 
     /// Spins for a while, as long as that has paid off lately. True: there is work.
-    fn spin_for_work(&mut self) -> bool {
+    fn spin_for_work(&mut self) -> io::Result<bool> {
         let start = Instant::now();
         let limit = self.spin;
+        let mut look = SPIN_LOOK;
         let ready = |(id, _): &(ClientId, u32)| self.clients.get(*id).is_some_and(|client| !client.waits());
         if !self.active.iter().any(ready) && !self.is_ring_busy() || self.neighbour.is_in_the_way() {
-            return false;
+            return Ok(false);
         }
         loop {
             for _ in 0..16 {
@@ -245,11 +248,16 @@ impl<S: Surroundings> EventLoop<S> {
             }
             if self.anything_waits() || self.anything_heard() {
                 self.spin = (limit * 2).min(self.clients.limits().spin_max);
-                return true;
+                return Ok(true);
             }
-            if start.elapsed() >= limit {
-                self.spin = (limit / 2).max(SPIN_MIN);
-                return false;
+            let spun = start.elapsed();
+            if spun >= limit {
+                return Ok(false);
+            }
+            // A client may wait for the answer to a bell.
+            if spun >= look {
+                self.look(Some(Duration::ZERO))?;
+                look = spun + SPIN_LOOK;
             }
         }
     }
@@ -287,7 +295,9 @@ impl<S: Surroundings> EventLoop<S> {
             lags.then_some(LAG_LOOK),
             self.arrivals.iter().any(Option::is_some).then_some(ARRIVAL_LOOK),
         ];
+        let from = Instant::now();
         self.look(waits.into_iter().flatten().min())?;
+        self.learn_from_sleep(from.elapsed());
         if self.clients.anyone_lags() {
             let now = self.now();
             self.clients.look_after_backlogs(now.system);
@@ -295,6 +305,14 @@ impl<S: Surroundings> EventLoop<S> {
             self.close_marked();
         }
         Ok(())
+    }
+
+    /// A sleep that was shorter than the longest spin should have been a spin; a long one makes
+    /// the next spin shorter. What the spins themselves saw cannot tell: once they are short,
+    /// they all fail, also when the next request is always just a little later.
+    fn learn_from_sleep(&mut self, slept: Duration) {
+        let most = self.clients.limits().spin_max;
+        self.spin = if slept < most { self.spin * 4 } else { self.spin / 2 }.clamp(SPIN_MIN.min(most), most);
     }
 
     /// Waits for descriptors, at most `wait` (`None`: for ever), and handles what they tell.
