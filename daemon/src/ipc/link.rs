@@ -16,7 +16,7 @@ use nix::sys::socket::{recv, send, MsgFlags};
 
 /// Part of the event ring that is preferred while the client keeps pace.
 const WARM: u32 = 512 * 1024;
-/// Turns that a client which looks by itself is given before it is rung (under a microsecond).
+/// Turns that a client which looks by itself is given before it is rung (a few microseconds).
 const LOOK_TURNS: u32 = 160;
 /// Most synchronous requests of one client that wait for their reply.
 const CALLS_MAX: usize = 64;

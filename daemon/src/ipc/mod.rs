@@ -43,7 +43,7 @@ impl Default for Limits {
             ring_size: evensong_core::ipc::DEFAULT_RING,
             clients_max: 1024,
             memory_max: 16 << 30,
-            reader_timeout: Duration::from_millis(1000),
+            reader_timeout: Duration::from_millis(4000),
             backlog_max: 32 << 20,
             spin_max: Duration::from_micros(50),
         }
