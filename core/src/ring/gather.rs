@@ -64,7 +64,13 @@ impl<M> Ring<M> {
         self.forming.proc.insert(self.me);
         self.forming.agreed = BTreeSet::from([self.me]);
         self.timers.set(Timer::Consensus, now.after(self.config.consensus));
-        if self.config.send_join == Span(0) {
+        // A node that has given up all others says so to nobody: those who hear it all the same
+        // would give it up in turn, and two nodes that find each other could go on like that,
+        // each answering the word before the last, without end.
+        let gave_up_all = !self.forming.failed.is_empty() && self.forming.wanted().iter().eq([&self.me]);
+        if gave_up_all {
+            self.timers.stop(Timer::Join);
+        } else if self.config.send_join == Span(0) {
             self.send_join(now, outputs);
         } else {
             let wait = self.chance(self.config.send_join.0);
