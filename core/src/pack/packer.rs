@@ -60,6 +60,13 @@ impl Packer {
         self.limit = limit.clamp(PAYLOAD_MIN, PAYLOAD_MAX);
     }
 
+    /// Forgets what is staged, and that a chain was begun.
+    pub fn clear(&mut self) {
+        self.lengths.clear();
+        self.staged.clear();
+        self.continuation = 0;
+    }
+
     /// Largest payload that comes out.
     pub fn limit(&self) -> usize {
         self.limit

@@ -29,6 +29,9 @@ impl<M> Ring<M> {
         self.seen_seq = ring.seq;
         self.ring = ring;
         self.wide = None;
+        // What a change that was broken off had to say is for nobody. The change to this ring
+        // is over at once, so that it would be taken for messages of clients.
+        self.change.clear();
         if self.rules.on(Mutation::RingSeqStore) {
             outputs.push_back(Output::StoreRingSeq { seq: ring.seq });
         }

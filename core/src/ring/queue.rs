@@ -82,6 +82,14 @@ impl Queue {
         });
     }
 
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.packer.clear();
+        self.waiting.clear();
+        self.bytes = 0;
+        self.begun.clear();
+    }
+
     /// What is staged becomes a payload of its own.
     pub fn flush(&mut self) {
         let Queue { packer, waiting, bytes: total, staged_safe, .. } = self;
