@@ -360,6 +360,10 @@ impl World {
         let number = self.checker.on_send(client as u32, len, groups, safe);
         let Some(daemon) = &mut self.hosts[at].daemon else { return };
         let before = daemon.node.counters().not_sent;
+        if self.trace.speaks() {
+            let text = format!("sends {} to channel {}", self.checker.name_of(number), self.clients[client].channel);
+            self.trace.line(self.now, &text);
+        }
         let payload = match daemon.node.placement() {
             Placement::Frame => {
                 let (payload, bytes) = daemon.node.reserve(len);

@@ -140,12 +140,14 @@ impl World {
                 self.queue.push(self.now + lasts, Event::Fault(Fault::Heal(self.cut_number)));
             }
             Kind::Crash => {
-                self.crash(host);
-                self.start_later(host, lasts);
+                if self.crash(host) {
+                    self.start_later(host, lasts);
+                }
             }
             Kind::Stop => {
-                self.stop(host);
-                self.start_later(host, lasts);
+                if self.stop(host) {
+                    self.start_later(host, lasts);
+                }
             }
             Kind::Pause => self.pause(host, lasts),
             Kind::Trap => {

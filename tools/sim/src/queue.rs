@@ -42,6 +42,8 @@ pub enum Event {
     Start {
         /// Which host.
         host: usize,
+        /// After which of its lives.
+        life: u32,
     },
 }
 
@@ -100,13 +102,13 @@ mod tests {
     fn order_of_time_then_of_coming() {
         let mut queue = Queue::default();
         for (at, host) in [(5, 0), (3, 1), (5, 2), (3, 3)] {
-            queue.push(at, Event::Start { host });
+            queue.push(at, Event::Start { host, life: 0 });
         }
         let mut order = Vec::new();
-        while let Some((at, Event::Start { host })) = queue.pop(4) {
+        while let Some((at, Event::Start { host, .. })) = queue.pop(4) {
             order.push((at, host));
         }
-        while let Some((at, Event::Start { host })) = queue.pop(9) {
+        while let Some((at, Event::Start { host, .. })) = queue.pop(9) {
             order.push((at, host));
         }
         assert_eq!(order, [(3, 1), (3, 3), (5, 0), (5, 2)]);

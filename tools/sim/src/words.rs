@@ -1,7 +1,9 @@
 //! Inputs and outputs in words, for traces.
 
-use evensong_core::input::Input;
+use evensong_core::input::{Input, Payload};
 use evensong_core::output::Output;
+
+use crate::payload::Content;
 
 /// A frame in words.
 pub fn frame(bytes: &[u8]) -> String {
@@ -24,7 +26,12 @@ pub fn frame(bytes: &[u8]) -> String {
         ),
         Some(1) => {
             let copy = if bytes.get(4) == Some(&1) { " (copy)" } else { "" };
-            format!("mcast{copy} {} of {} from {}, {length} bytes", number(17), ring(25), number(13))
+            let chain = bytes.get(49..51).map_or(String::new(), |chain| match chain {
+                [0, 0] => String::new(),
+                [goes_on, comes_from] => format!(", chain {comes_from} to {goes_on}"),
+                _ => String::new(),
+            });
+            format!("mcast{copy} {} of {} from {}, {length} bytes{chain}", number(17), ring(25), number(13))
         }
         Some(2) => format!("merge detect from {}, ring {}", number(13), ring(17)),
         Some(3) => {
@@ -59,14 +66,24 @@ pub fn input(input: &Input) -> String {
     }
 }
 
-/// An output in words, if it is worth a line.
-pub fn output(output: &Output) -> Option<String> {
+/// An output in words, if it is worth a line; `bytes` knows those of a message.
+pub fn output<'a>(output: &Output, bytes: impl Fn(Payload) -> &'a [u8]) -> Option<String> {
+    let message = |payload: Payload| {
+        let bytes = bytes(payload);
+        let number = Content::number(bytes).map_or_else(|| format!("{bytes:?}"), |number| number.to_string());
+        format!("{number} ({} bytes)", bytes.len())
+    };
     Some(match output {
         Output::Send { to, frame: bytes, .. } => format!("to {}: {}", to.0, frame(bytes)),
         Output::CpgDeliver { to, node, pid, payload } => {
-            format!("client {}: cpg message of {}.{pid}, {payload:?}", to.0, node.0)
+            format!("client {}: cpg message {} of {}.{pid}", to.0, message(*payload), node.0)
         }
-        Output::EvsDeliver { to, node, payload } => format!("client {}: evs message of {}, {payload:?}", to.0, node.0),
+        Output::CpgPartialDeliver { to, node, pid, payload, .. } => {
+            format!("client {}: piece {} of {}.{pid}", to.0, message(*payload), node.0)
+        }
+        Output::EvsDeliver { to, node, payload } => {
+            format!("client {}: evs message {} of {}", to.0, message(*payload), node.0)
+        }
         Output::Log(event) => format!("log {}: {}", event.subsystem, event.text),
         Output::CpgConfchg { to, change } => {
             let list = |members: &[evensong_core::output::CpgMember]| {

@@ -118,7 +118,7 @@ impl World {
         };
         for host in 0..world.hosts.len() {
             let at = rng.below(world.options.late_start + 1);
-            world.queue.push(at, Event::Start { host });
+            world.queue.push(at, Event::Start { host, life: 0 });
         }
         if world.options.fault_every > 0 && !world.options.faults.is_empty() {
             let at = rng.around(world.options.fault_every);
@@ -163,7 +163,11 @@ impl World {
             }
             Event::Client { client } => self.on_client(client),
             Event::Fault(fault) => self.on_fault(fault),
-            Event::Start { host } => self.start(host),
+            Event::Start { host, life } => {
+                if self.hosts[host].life == life {
+                    self.start(host);
+                }
+            }
         }
     }
 
@@ -313,8 +317,9 @@ impl World {
         self.note(&format!("trap on node {}: {trap:?}", self.hosts[at].id.0));
         match trap.strike {
             Strike::Crash => {
-                self.crash(at);
-                self.start_later(at, lasts);
+                if self.crash(at) {
+                    self.start_later(at, lasts);
+                }
             }
             Strike::Isolate => self.isolate(at, lasts),
             Strike::Pause => self.pause(at, lasts),
@@ -325,11 +330,6 @@ impl World {
         let World { hosts, network, queue, checker, trace, .. } = self;
         let host = &mut hosts[at];
         let Some(daemon) = &host.daemon else { return };
-        if trace.speaks() {
-            if let Some(text) = crate::words::output(&output) {
-                trace.line(self.now, &format!("{}: -> {text}", host.id.0));
-            }
-        }
         let scratch = &self.scratch;
         let bytes = |payload: Payload| match payload {
             Payload::Caller { key, len } => {
@@ -338,6 +338,11 @@ impl World {
             }
             Payload::Frame { .. } => daemon.node.payload(payload),
         };
+        if trace.speaks() {
+            if let Some(text) = crate::words::output(&output, bytes) {
+                trace.line(self.now, &format!("{}: -> {text}", host.id.0));
+            }
+        }
         let number = |client: evensong_core::ids::ClientId| daemon.clients[client.0 as usize - 1];
         let checked = match output {
             Output::Send { to, frame, .. } => {
@@ -440,21 +445,27 @@ impl World {
         })
     }
 
-    /// Kills a daemon.
-    pub fn crash(&mut self, at: usize) {
-        if self.hosts[at].daemon.is_some() {
-            self.note(&format!("node {} dies", self.hosts[at].id.0));
-            self.end(at);
+    /// Kills a daemon; false if none runs.
+    pub fn crash(&mut self, at: usize) -> bool {
+        if self.hosts[at].daemon.is_none() {
+            return false;
         }
+        self.note(&format!("node {} dies", self.hosts[at].id.0));
+        self.end(at);
+        true
     }
 
-    /// Stops a daemon in order: it says good-bye.
-    pub fn stop(&mut self, at: usize) {
+    /// Stops a daemon in order: it says good-bye. False if none runs.
+    pub fn stop(&mut self, at: usize) -> bool {
+        if self.hosts[at].daemon.is_none() {
+            return false;
+        }
+        self.note(&format!("node {} stops", self.hosts[at].id.0));
+        self.feed(at, Input::Stop);
         if self.hosts[at].daemon.is_some() {
-            self.note(&format!("node {} stops", self.hosts[at].id.0));
-            self.feed(at, Input::Stop);
             self.end(at);
         }
+        true
     }
 
     fn end(&mut self, at: usize) {
@@ -473,7 +484,7 @@ impl World {
         if self.faults_rng.one_in(6) {
             self.hosts[at].returns = false;
         } else {
-            self.queue.push(self.now + wait, Event::Start { host: at });
+            self.queue.push(self.now + wait, Event::Start { host: at, life: self.hosts[at].life });
         }
     }
 
@@ -508,7 +519,7 @@ impl World {
             self.hosts[at].trap = None;
             self.hosts[at].busy_until = self.hosts[at].busy_until.min(self.now);
             if self.hosts[at].daemon.is_none() && (self.hosts[at].returns || self.faults_rng.one_in(2)) {
-                self.queue.push(self.now, Event::Start { host: at });
+                self.queue.push(self.now, Event::Start { host: at, life: self.hosts[at].life });
             }
         }
     }

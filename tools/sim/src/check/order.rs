@@ -28,7 +28,7 @@ impl Checker {
             let what = if key & JOIN != 0 { "join" } else { "leave" };
             return format!("{what} of process {}", key as u32);
         }
-        let message = &self.messages[key as usize];
+        let Some(message) = self.messages.get(key as usize) else { return "a message".to_owned() };
         let sender = &self.senders[message.sender as usize];
         format!(
             "message {key} (number {} of process {} on node {}, {} bytes)",

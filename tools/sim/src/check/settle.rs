@@ -61,7 +61,16 @@ impl Checker {
                 }
             }
         });
-        lost.map(|key| format!("{} did not come back to its sender", self.name_of(key as u64)))
+        lost.map(|key| {
+            let message = &self.messages[key];
+            let sender = &self.senders[message.sender as usize];
+            let seen = self
+                .configs
+                .get(message.family as usize)
+                .map_or("nobody has it".to_owned(), |config| format!("others have it, in {}", config.name()));
+            let name = self.name_of(key as u64);
+            format!("{name}, channel {}, did not come back to its sender; {seen}", sender.channel)
+        })
     }
 
     /// What the members of each group are told must be who is there.

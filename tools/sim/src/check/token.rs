@@ -41,6 +41,11 @@ impl Tokens {
         Tokens { rings: Vec::new(), keep: 4 * nodes + 16 }
     }
 
+    /// Ring numbers may come again.
+    pub fn forget(&mut self) {
+        self.rings.clear();
+    }
+
     /// A frame goes out.
     pub fn on_frame(&mut self, from: NodeId, to: NodeId, frame: &[u8]) -> Checked {
         if frame.get(3) != Some(&TOKEN) || frame.len() < RING + 12 {
