@@ -311,12 +311,17 @@ impl Clients {
         self.slots.iter().flatten().any(|client| client.lag.is_some() || !client.backlog.is_empty())
     }
 
-    /// Looks after clients with kept events: moves what fits, closes those that never read.
+    /// Looks after clients that lag: moves kept events as far as they fit, and lets those be whom
+    /// nobody waits for any more.
     pub fn look_after_backlogs(&mut self, now: Instant) {
         for slot in 0..self.slots.len() as u32 {
-            if self.slots[slot as usize].as_ref().is_some_and(|client| !client.backlog.is_empty()) {
-                self.move_backlog(ClientId(slot));
-                self.judge_backlog(ClientId(slot), now);
+            match &self.slots[slot as usize] {
+                Some(client) if !client.backlog.is_empty() => {
+                    self.move_backlog(ClientId(slot));
+                    self.judge_backlog(ClientId(slot), now);
+                }
+                Some(client) if client.lag.is_some() => self.forgive(ClientId(slot), now),
+                _ => {}
             }
         }
     }

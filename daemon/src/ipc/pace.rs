@@ -53,6 +53,30 @@ impl Clients {
         self.judge_lagging(to, own, len, now)
     }
 
+    /// A sender waits for another member of the group: the time of this one begins, too, if it is
+    /// about to be next. Members that read nothing are full within a few messages of each other;
+    /// one after the other they would hold the sender for as many times the limit.
+    pub fn watch_the_late(&mut self, to: ClientId, now: Instant) {
+        let half = self.limits.ring_size / 2;
+        let Some(client) = self.get(to).filter(|client| client.lag.is_none()) else { return };
+        if let (Ok(unread), Ok(consumed)) = (client.link.unread(), client.link.consumed()) {
+            if unread > half {
+                client.lag = Some(Lag { since: now, mark: consumed });
+            }
+        }
+    }
+
+    /// A member that has caught up, or that no sender has waited for lately (it would have been
+    /// closed), counts as lagging no more: the daemon looked after it every few milliseconds.
+    pub(super) fn forgive(&mut self, id: ClientId, now: Instant) {
+        let (half, limit) = (self.limits.ring_size / 2, self.limits.reader_timeout * 2);
+        let Some(client) = self.get(id) else { return };
+        let caught_up = client.link.unread().is_ok_and(|unread| unread <= half);
+        if caught_up || client.lag.is_some_and(|lag| now.duration_since(lag.since) > limit) {
+            client.lag = None;
+        }
+    }
+
     fn judge_lagging(&mut self, to: ClientId, own: bool, len: u32, now: Instant) -> Verdict {
         self.move_backlog(to);
         let limits = self.limits;

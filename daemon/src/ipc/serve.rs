@@ -168,10 +168,12 @@ fn take(
         scratch.recipients.clear();
         node.recipients(id, &asked, &mut scratch.recipients);
         let room = message + evensong_core::ipc::event::PARTIAL_PREFIX as u32;
-        for to in &scratch.recipients {
-            if clients.judge(*to, *to == id, room, now.system) == Verdict::Wait {
-                return Ok(Taken::Held);
-            }
+        // All of them, so that the time of each begins now and not when the one before is gone.
+        let judged = |to: &ClientId| clients.judge(*to, *to == id, room, now.system);
+        if scratch.recipients.iter().map(judged).filter(|verdict| *verdict == Verdict::Wait).count() > 0 {
+            let others = scratch.recipients.iter().filter(|to| **to != id);
+            others.for_each(|to| clients.watch_the_late(*to, now.system));
+            return Ok(Taken::Held);
         }
         if scratch.recipients.len() > 1 {
             scratch.message.clear();
