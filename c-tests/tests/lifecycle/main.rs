@@ -8,6 +8,7 @@
 mod life;
 
 mod access;
+mod cases;
 mod command;
 mod death;
 mod limits;
