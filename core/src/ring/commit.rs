@@ -3,9 +3,9 @@
 
 use bytes::Bytes;
 
+use super::flow::Flow;
 use super::mutation::Mutation;
 use super::timers::Timer;
-use super::visit::Flow;
 use super::{Outputs, Ring, State, RING_SEQ_MAX};
 use crate::ids::{NodeId, RingId};
 use crate::output::Output;

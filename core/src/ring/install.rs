@@ -10,11 +10,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::flow::Flow;
 use super::mutation::Mutation;
 use super::operational::Content;
 use super::recovery::Recovery;
 use super::timers::Timer;
-use super::visit::Flow;
 use super::{confchg, Event, Outputs, Pending, Ring, State};
 use crate::ids::{NodeId, RingId};
 use crate::output::{LogEvent, LogLevel, Output, TotemConfchg};

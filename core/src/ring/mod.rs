@@ -14,6 +14,7 @@
 
 mod commit;
 mod confchg;
+mod flow;
 mod gather;
 mod install;
 pub mod mutation;
@@ -30,13 +31,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use self::flow::Flow;
 use self::gather::Forming;
 use self::mutation::{Mutation, Switch};
 use self::operational::Content;
 use self::queue::Queue;
 use self::recovery::Recovery;
 use self::timers::{Timer, Timers};
-use self::visit::Flow;
 use self::window::{Entry, Window};
 use crate::config::{NodeConfig, TotemConfig};
 use crate::frames::Memory;
@@ -164,6 +165,8 @@ pub struct Ring<M> {
     /// Parts of messages, by sender: ordinary ones and those about a change.
     assemblers: BTreeMap<NodeId, Assembler>,
     change_assemblers: BTreeMap<NodeId, Assembler>,
+    /// Space for the header of a frame.
+    header: Vec<u8>,
     /// Frames this node ever sent.
     sent: u32,
     /// Frames in a rotation and in a visit that all members of this ring take, if more.
@@ -213,6 +216,7 @@ impl<M> Ring<M> {
             receives_change: true,
             assemblers: BTreeMap::new(),
             change_assemblers: BTreeMap::new(),
+            header: Vec::with_capacity(MCAST_HEADER),
             sent: 0,
             wide: None,
             timers: Timers::default(),

@@ -17,7 +17,16 @@ use crate::time::Instant;
 use crate::wire::frame::{FrameHeader, Mcast, MCAST_HEADER, ORDINARY, RECOVERY};
 
 /// Guarantee of a safe frame on the wire (agreed is 0).
-pub(super) const WIRE_SAFE: u32 = 3;
+const WIRE_SAFE: u32 = 3;
+
+/// The guarantee of a frame on the wire.
+pub(super) fn guarantee(safe: bool) -> u32 {
+    if safe {
+        WIRE_SAFE
+    } else {
+        0
+    }
+}
 
 /// What has its numbers.
 #[derive(Debug)]
@@ -69,40 +78,29 @@ impl<M> Ring<M> {
         if !copy && header.encapsulated != ORDINARY {
             return None;
         }
-        if self.ring_in_recovery() == Some(mcast.ring) {
-            let content = if copy { Content::Copy(frame.clone()) } else { Content::Frame(frame.clone()) };
-            let entry = self.entry(mcast, content);
-            if let State::Recovery(recovery) = &mut self.state {
-                if recovery.members.contains(&mcast.from) {
-                    recovery.window.insert(entry);
-                }
-            }
-            return Some(());
-        }
         let right = mcast.ring == self.member_ring || !self.rules.on(Mutation::RingCheck);
         let own_ring = right && !self.members.is_empty();
-        match self.state {
-            State::Operational if own_ring => self.store(mcast, frame, copy),
-            // As long as this node has not said what it has, more of the old ring is welcome.
-            State::Gather if own_ring => self.store(mcast, frame, copy),
+        let content = if copy { Content::Copy(frame.clone()) } else { Content::Frame(frame.clone()) };
+        let entry = self.entry(mcast, content);
+        let (window, members) = match &mut self.state {
+            State::Recovery(recovery) if mcast.ring == self.ring => (&mut recovery.window, &recovery.members),
+            // In gather as well: as long as this node has not said what it has, more of the old
+            // ring is welcome.
+            State::Operational | State::Gather if own_ring => (&mut self.window, &self.members),
             State::Operational | State::Gather => {
                 let stale = self.members.contains(&mcast.from) && mcast.ring.seq < self.ring.seq;
                 self.counters.foreign += 1;
                 if !stale {
                     self.on_stranger(mcast.from, now, outputs);
                 }
+                return Some(());
             }
-            _ => {}
+            _ => return Some(()),
+        };
+        if members.contains(&mcast.from) {
+            window.insert(entry);
         }
         Some(())
-    }
-
-    fn store(&mut self, mcast: Mcast, frame: &Bytes, copy: bool) {
-        if self.members.contains(&mcast.from) {
-            let content = if copy { Content::Copy(frame.clone()) } else { Content::Frame(frame.clone()) };
-            let entry = self.entry(mcast, content);
-            self.window.insert(entry);
-        }
     }
 
     /// A frame with its place in the window.
@@ -141,7 +139,7 @@ impl<M> Ring<M> {
                 seq: self.window.high().next(),
                 sent: self.sent,
                 ring: self.ring,
-                guarantee: if waiting.safe { WIRE_SAFE } else { 0 },
+                guarantee: guarantee(waiting.safe),
             };
             let frame = self.fill_header(waiting.bytes, mcast);
             if regular {

@@ -10,7 +10,7 @@ use super::operational::Content;
 use super::timers::Timer;
 use super::window::Window;
 use super::{Outputs, Ring, State};
-use crate::ids::{NodeId, RingId};
+use crate::ids::NodeId;
 use crate::seq::Seq;
 use crate::time::Instant;
 use crate::wire::commit::CommitToken;
@@ -132,13 +132,7 @@ impl<M> Ring<M> {
             retrans: u32::from(has_copies),
             rtr: Vec::new(),
         };
-        let members = recovery.members.clone();
         self.timers.set(Timer::Token, now.after(self.config.token));
-        self.pass_token(token, &members, now, outputs);
-    }
-
-    /// A frame of the ring that is being entered.
-    pub(super) fn ring_in_recovery(&self) -> Option<RingId> {
-        matches!(self.state, State::Recovery(_)).then_some(self.ring)
+        self.pass_token(token, now, outputs);
     }
 }

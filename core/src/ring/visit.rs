@@ -5,9 +5,9 @@ use bytes::Bytes;
 
 use super::commit::next_of;
 use super::mutation::Mutation;
-use super::operational::{Content, WIRE_SAFE};
+use super::operational::{guarantee, Content};
 use super::timers::Timer;
-use super::window::{Entry, Window, WINDOW};
+use super::window::{Entry, WINDOW};
 use super::{Outputs, Ring, State};
 use crate::ids::{NodeId, RingId};
 use crate::output::LogLevel;
@@ -17,104 +17,15 @@ use crate::wire::cursor::Order;
 use crate::wire::frame::{self, Mcast, MCAST_HEADER, ORDINARY, RECOVERY};
 use crate::wire::token::{Token, RTR_MAX};
 
-/// A token is first sent again after this many rotations without a sign of life, however long the
-/// configured time is: who has it already drops the copy, and on a lossy network the ring does
-/// not stand still for a quarter of a second at every lost token.
-const QUICK_ROTATIONS: u64 = 4;
-/// Least time before a token is sent again.
-const QUICK_MIN: Span = Span::from_millis(2);
-/// The same where nothing is known of the ring yet.
-const QUICK_START: Span = Span::from_millis(100);
-
-/// Most missing frames that are counted; more come when these are here.
-const MISSING_MAX: usize = 1024;
-
-/// What a node remembers from one visit of the token to the next.
-#[derive(Debug)]
-pub(super) struct Flow {
-    /// Hop number of the last token that was taken.
-    token_seq: Seq,
-    /// The token's aru when it came last.
-    last_aru: Seq,
-    /// Frames sent in the last visit, and what waited then: this node's part of the token's sums.
-    sent: u32,
-    waited: u32,
-    /// Visits, and since when, without progress of this node's aru.
-    stuck: u32,
-    stuck_since: Instant,
-    /// Highest number seen in the token, and visits since it last grew.
-    last_seq: Seq,
-    unchanged: u32,
-    /// When the token came last, and how long a rotation takes (smoothed; 0: unknown).
-    visited: Option<Instant>,
-    rotation: Span,
-    /// How often the token that was sent last was sent again.
-    resends: u32,
-    /// Frames that are missing, and for how many visits.
-    missing: Vec<(Seq, u32)>,
-    /// The representative keeps the token of an idle ring.
-    pub held: Option<Token>,
-    /// The ring is idle: the token may be kept somewhere.
-    idle: bool,
-    /// The last token that was sent, and to whom.
-    copy: Option<(NodeId, Bytes)>,
-}
-
-impl Default for Flow {
-    fn default() -> Flow {
-        Flow {
-            token_seq: Seq(u32::MAX),
-            last_aru: Seq(0),
-            sent: 0,
-            waited: 0,
-            stuck: 0,
-            stuck_since: Instant(0),
-            last_seq: Seq(0),
-            unchanged: 0,
-            visited: None,
-            rotation: Span(0),
-            resends: 0,
-            missing: Vec::new(),
-            held: None,
-            idle: false,
-            copy: None,
+/// The window that the token goes around for. A macro, because callers change other parts of the
+/// ring meanwhile.
+macro_rules! live {
+    ($ring:expr) => {
+        match &$ring.state {
+            State::Recovery(recovery) => &recovery.window,
+            _ => &$ring.window,
         }
-    }
-}
-
-impl Flow {
-    /// Whether no token was ever sent on this ring.
-    pub fn is_reset(&self) -> bool {
-        self.copy.is_none()
-    }
-
-    /// The ring's frames are numbered on, but what is known of them begins anew.
-    pub fn restart_aru(&mut self, now: Instant) {
-        self.last_aru = Seq(0);
-        self.stuck = 0;
-        self.stuck_since = now;
-        self.missing.clear();
-    }
-
-    /// Counts this visit for the frames that are missing, and returns those missing long enough.
-    fn count_missing<C>(&mut self, window: &Window<C>, last: Seq, enough: u32) -> Vec<Seq> {
-        if window.my_aru() == last {
-            self.missing.clear();
-            return Vec::new();
-        }
-        let before = std::mem::take(&mut self.missing);
-        let mut old = before.iter().peekable();
-        let mut overdue = Vec::new();
-        window.each_missing(last, MISSING_MAX, |seq| {
-            while old.next_if(|(other, _)| other.is_before(seq)).is_some() {}
-            let visits = old.next_if(|(other, _)| *other == seq).map_or(0, |(_, visits)| *visits) + 1;
-            if visits >= enough {
-                overdue.push(seq);
-            }
-            self.missing.push((seq, visits));
-        });
-        overdue
-    }
+    };
 }
 
 impl<M> Ring<M> {
@@ -135,7 +46,8 @@ impl<M> Ring<M> {
     }
 
     fn visit(&mut self, mut token: Token, now: Instant, outputs: &mut Outputs) {
-        self.warn_of_late_token(now, outputs);
+        let took = self.flow.visited(now);
+        self.warn_of_late_token(took, outputs);
         self.note_idleness(&token, now);
         self.regular.flush();
         self.change.flush();
@@ -165,7 +77,7 @@ impl<M> Ring<M> {
         }
         self.flow.token_seq = token.token_seq;
         token.token_seq = token.token_seq.next();
-        let members = self.visit_in_recovery(&mut token, now, outputs);
+        self.visit_in_recovery(&mut token, now, outputs);
         self.timers.set(Timer::Token, now.after(self.config.token));
         self.beat(now);
         let idle = self.flow.unchanged > self.config.seqno_unchanged_const && !urgent;
@@ -175,34 +87,27 @@ impl<M> Ring<M> {
             self.timers.set(Timer::Hold, now.after(self.config.hold));
             self.flow.held = Some(token);
         } else {
-            self.pass_token(token, &members, now, outputs);
+            self.pass_token(token, now, outputs);
         }
         for frame in late {
             Self::send(outputs, NodeId(0), frame);
         }
     }
 
-    /// The recovery's part of a visit. Returns the members that the token goes around.
-    fn visit_in_recovery(&mut self, token: &mut Token, now: Instant, outputs: &mut Outputs) -> Vec<NodeId> {
-        let State::Recovery(recovery) = &mut self.state else { return self.members.clone() };
+    /// The recovery's part of a visit.
+    fn visit_in_recovery(&mut self, token: &mut Token, now: Instant, outputs: &mut Outputs) {
+        let State::Recovery(recovery) = &mut self.state else { return };
         if recovery.visit(token, self.rules) {
             if let State::Recovery(recovery) = std::mem::replace(&mut self.state, State::Gather) {
                 self.install(*recovery, now, outputs);
             }
-            return self.members.clone();
         }
-        recovery.members.clone()
     }
 
-    fn warn_of_late_token(&mut self, now: Instant, outputs: &mut Outputs) {
-        let before = self.flow.visited.replace(now);
-        if let Some(took) = before.map(|before| now.since(before)).filter(|_| !self.flow.idle) {
-            let old = self.flow.rotation.0;
-            self.flow.rotation = Span(if old == 0 { took.0 } else { old - old / 8 + took.0 / 8 });
-        }
+    fn warn_of_late_token(&mut self, took: Option<Span>, outputs: &mut Outputs) {
         let percent = u64::from(self.config.token_warning.min(100));
         let limit = Span(self.config.token.0 / 100 * percent);
-        if let Some(took) = before.map(|before| now.since(before)).filter(|took| percent > 0 && *took > limit) {
+        if let Some(took) = took.filter(|took| percent > 0 && *took > limit) {
             let ms = |span: Span| span.0 / 1_000_000;
             let text = format!(
                 "Token has not been received in {} ms (a loss is assumed after {} ms)",
@@ -253,7 +158,7 @@ impl<M> Ring<M> {
 
     /// The numbers of what is under way must not run around the window.
     fn within_window(&self, allowed: u32, seq: Seq) -> u32 {
-        let released = self.live_window_start();
+        let released = live!(self).stable();
         let (window, _) = self.limits();
         let under_way = seq.distance_from(released);
         if under_way > WINDOW.saturating_sub(allowed).saturating_sub(window) {
@@ -263,21 +168,11 @@ impl<M> Ring<M> {
         }
     }
 
-    fn live_window_start(&self) -> Seq {
-        match &self.state {
-            State::Recovery(recovery) => recovery.window.stable(),
-            _ => self.window.stable(),
-        }
-    }
-
     /// Sends what the token asks for and this node has; returns how many frames.
     fn send_again(&mut self, token: &mut Token, allowed: u32, outputs: &mut Outputs) -> u32 {
         let ring = self.ring;
         let answers = self.rules.on(Mutation::RetransmitList);
-        let window = match &self.state {
-            State::Recovery(recovery) => &recovery.window,
-            _ => &self.window,
-        };
+        let window = live!(self);
         let mut sent = 0;
         token.rtr.retain(|(of, seq)| {
             let found = window.get(*seq).and_then(|entry| entry.content.frame());
@@ -299,10 +194,7 @@ impl<M> Ring<M> {
         if !self.rules.on(Mutation::Asking) {
             return;
         }
-        let window = match &self.state {
-            State::Recovery(recovery) => &recovery.window,
-            _ => &self.window,
-        };
+        let window = live!(self);
         let overdue = self.flow.count_missing(window, token.seq, self.config.miss_count_const);
         for seq in overdue {
             if token.rtr.len() >= RTR_MAX {
@@ -369,23 +261,20 @@ impl<M> Ring<M> {
 
     /// Writes the header into the space in front of a payload.
     pub(super) fn fill_header(&mut self, mut bytes: Vec<u8>, mcast: Mcast) -> Bytes {
-        let mut header = Vec::with_capacity(MCAST_HEADER);
-        mcast.encode(Order::NATIVE, &mut header);
-        bytes[..MCAST_HEADER].copy_from_slice(&header);
+        self.header.clear();
+        mcast.encode(Order::NATIVE, &mut self.header);
+        bytes[..MCAST_HEADER].copy_from_slice(&self.header);
         Bytes::from(bytes)
     }
 
     /// Lets the token know what this node has. True: this node receives too little for too long.
     fn tell_aru(&mut self, token: &mut Token, last_aru: Seq, now: Instant) -> bool {
-        let my_aru = match &self.state {
-            State::Recovery(recovery) => recovery.window.my_aru(),
-            _ => self.window.my_aru(),
-        };
+        let my_aru = live!(self).my_aru();
         let lacks = my_aru.is_before(token.aru) && self.rules.on(Mutation::LowerAru);
-        if lacks || token.aru_addr == self.me || token.aru_addr == NodeId(0) {
-            token.aru = my_aru;
-            token.aru_addr = if token.aru == token.seq { NodeId(0) } else { self.me };
+        if lacks {
+            token.aru_addr = self.me;
         }
+        self.update_aru(token, my_aru);
         if token.aru != last_aru || token.aru_addr == NodeId(0) {
             self.flow.stuck = 0;
             self.flow.stuck_since = now;
@@ -395,6 +284,14 @@ impl<M> Ring<M> {
         self.flow.stuck > self.config.fail_recv_const
             && token.aru_addr == self.me
             && now.since(self.flow.stuck_since) > self.config.fail_recv_time
+    }
+
+    /// Whoever lowered the token's aru last, or anybody if nobody did, says what it has now.
+    fn update_aru(&self, token: &mut Token, my_aru: Seq) {
+        if token.aru_addr == self.me || token.aru_addr == NodeId(0) {
+            token.aru = my_aru;
+            token.aru_addr = if token.aru == token.seq { NodeId(0) } else { self.me };
+        }
     }
 
     fn cannot_receive_text(&self) -> String {
@@ -408,7 +305,11 @@ impl<M> Ring<M> {
     }
 
     /// Sends the token to the member behind this one.
-    pub(super) fn pass_token(&mut self, token: Token, members: &[NodeId], now: Instant, outputs: &mut Outputs) {
+    pub(super) fn pass_token(&mut self, token: Token, now: Instant, outputs: &mut Outputs) {
+        let members = match &self.state {
+            State::Recovery(recovery) => &recovery.members,
+            _ => &self.members,
+        };
         let to = next_of(members, self.me);
         let mut out = Vec::new();
         token.encode(self.me, to, Order::NATIVE, &mut out);
@@ -421,21 +322,9 @@ impl<M> Ring<M> {
         self.keep_and_send_quietly(to, frame, now, outputs);
     }
 
-    /// How long to wait for a sign of life before the token is sent again: longer each time, up
-    /// to what is configured, and at once that on an idle ring, where someone keeps the token.
-    fn resend_after(&self) -> Span {
-        let full = self.config.token_retransmit;
-        let first = match self.flow.rotation.0 {
-            _ if self.flow.idle => return full,
-            0 => QUICK_START,
-            rotation => Span(rotation.saturating_mul(QUICK_ROTATIONS)).max(QUICK_MIN),
-        };
-        Span(first.0.checked_shl(self.flow.resends.min(20)).unwrap_or(u64::MAX)).min(full)
-    }
-
     fn keep_and_send_quietly(&mut self, to: NodeId, frame: Bytes, now: Instant, outputs: &mut Outputs) {
         self.flow.resends = 0;
-        self.timers.set(Timer::TokenRetransmit, now.after(self.resend_after()));
+        self.timers.set(Timer::TokenRetransmit, now.after(self.flow.resend_after(self.config.token_retransmit)));
         self.flow.copy = Some((to, frame.clone()));
         Self::send(outputs, to, frame);
     }
@@ -448,7 +337,7 @@ impl<M> Ring<M> {
         if let Some((to, frame)) = self.flow.copy.clone() {
             self.counters.token_resent += 1;
             self.flow.resends += 1;
-            self.timers.set(Timer::TokenRetransmit, now.after(self.resend_after()));
+            self.timers.set(Timer::TokenRetransmit, now.after(self.flow.resend_after(self.config.token_retransmit)));
             Self::send(outputs, to, frame);
         }
     }
@@ -467,15 +356,10 @@ impl<M> Ring<M> {
         let sent = self.send_new(&mut token, allowed, &mut late, outputs);
         token.fcc = token.fcc.wrapping_add(sent);
         self.flow.sent = self.flow.sent.wrapping_add(sent);
-        if sent > 0 && (token.aru_addr == NodeId(0) || token.aru_addr == self.me) {
-            token.aru = self.window.my_aru();
-            token.aru_addr = if token.aru == token.seq { NodeId(0) } else { self.me };
+        if sent > 0 {
+            self.update_aru(&mut token, live!(self).my_aru());
         }
-        let members = match &self.state {
-            State::Recovery(recovery) => recovery.members.clone(),
-            _ => self.members.clone(),
-        };
-        self.pass_token(token, &members, now, outputs);
+        self.pass_token(token, now, outputs);
         late.into_iter().for_each(|frame| Self::send(outputs, NodeId(0), frame));
     }
 
@@ -501,13 +385,5 @@ impl<M> Ring<M> {
         if let Some(span) = self.config.heartbeat {
             self.timers.set(Timer::Heartbeat, now.after(span));
         }
-    }
-}
-
-fn guarantee(safe: bool) -> u32 {
-    if safe {
-        WIRE_SAFE
-    } else {
-        0
     }
 }
