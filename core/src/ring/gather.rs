@@ -148,6 +148,7 @@ impl<M> Ring<M> {
         self.seen_seq = self.seen_seq.max(join.ring_seq);
         let is_current = |members: &[NodeId]| members.contains(&join.from) && join.ring_seq >= self.ring.seq;
         let counts = match &self.state {
+            State::Operational if !self.members.contains(&join.from) && self.is_settling(now) => false,
             State::Operational => {
                 let stale = self.members.contains(&join.from) && join.ring_seq < self.ring.seq;
                 !join.failed.contains(&self.me) && !stale
@@ -205,8 +206,19 @@ impl<M> Ring<M> {
         before != (self.forming.proc.len(), self.forming.failed.len())
     }
 
+    /// The ring was installed here a moment ago, and perhaps not yet everywhere: whoever is still
+    /// in recovery holds on to whom it gave up, and would, if the ring broke now, tell so again,
+    /// whereupon those give it up in turn. Parts of a ring could go on like that without end.
+    /// Strangers say again that they are there.
+    fn is_settling(&self, now: Instant) -> bool {
+        self.is_operational() && self.syncing && now < self.settles_by
+    }
+
     /// Somebody is there who is not on this ring.
     pub(super) fn on_stranger(&mut self, node: NodeId, now: Instant, outputs: &mut Outputs) {
+        if self.is_settling(now) {
+            return;
+        }
         let is_new = !self.forming.proc.contains(&node) && self.forming.proc.len() < NODES_MAX && node.0 != 0;
         match self.state {
             State::Operational => {

@@ -61,6 +61,7 @@ impl<M> Ring<M> {
         window.skip_to(copied);
         self.window = window;
         self.flow.restart_aru(now);
+        self.settles_by = now.after(self.config.token);
         self.state = State::Operational;
     }
 

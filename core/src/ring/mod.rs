@@ -161,6 +161,8 @@ pub struct Ring<M> {
     change: Queue,
     /// Whether a change of membership is being worked off: for sending, and for receiving.
     syncing: bool,
+    /// Until then strangers are not looked at while the change is worked off.
+    settles_by: Instant,
     receives_change: bool,
     /// Parts of messages, by sender: ordinary ones and those about a change.
     assemblers: BTreeMap<NodeId, Assembler>,
@@ -213,6 +215,7 @@ impl<M> Ring<M> {
             regular: Queue::new(payload_limit(config)),
             change: Queue::new(payload_limit(config)),
             syncing: true,
+            settles_by: Instant(0),
             receives_change: true,
             assemblers: BTreeMap::new(),
             change_assemblers: BTreeMap::new(),

@@ -24,6 +24,9 @@ struct Hop {
 #[derive(Debug)]
 struct Ring {
     id: [u8; 12],
+    /// The hop that was seen first. Where the watch began in the middle of a ring, earlier ones
+    /// may be sent again, and nothing can be said of them.
+    first: u32,
     /// The last hops, oldest first.
     hops: std::collections::VecDeque<Hop>,
 }
@@ -61,9 +64,12 @@ impl Tokens {
             if self.rings.len() == RINGS {
                 self.rings.remove(0);
             }
-            self.rings.push(Ring { id, hops: [hop].into() });
+            self.rings.push(Ring { id, first: number, hops: [hop].into() });
             return Ok(());
         };
+        if number.wrapping_sub(self.rings[at].first) > 1 << 31 {
+            return Ok(());
+        }
         let hops = &mut self.rings[at].hops;
         if let Some(same) = hops.iter().rev().find(|other| other.number == number) {
             if (same.from, same.to, same.frame) != (hop.from, hop.to, hop.frame) {
@@ -106,12 +112,24 @@ mod tests {
     fn sent_again_is_fine_and_another_token_is_not() {
         let mut tokens = Tokens::new(3);
         let mut send = |from: u32, to: u32, frame: &[u8]| tokens.on_frame(NodeId(from), NodeId(to), frame).is_ok();
+        assert!(send(3, 1, &token(u32::MAX - 9, 0)));
+        assert!(send(3, 1, &token(u32::MAX - 7, 0)));
         assert!(send(1, 2, &token(u32::MAX, 0)));
         assert!(send(2, 3, &token(0, 0)));
         assert!(send(1, 2, &token(u32::MAX, 0)), "the same again");
         assert!(send(3, 1, &token(1, 0)));
         assert!(!send(3, 1, &token(1, 9)), "other content");
         assert!(!send(2, 3, &token(1, 0)), "another holder");
-        assert!(!send(1, 2, &token(u32::MAX - 7, 0)), "long gone");
+        assert!(!send(1, 2, &token(u32::MAX - 8, 0)), "a hop that was left out");
+    }
+
+    #[test]
+    fn before_the_watch_began_there_were_hops_too() {
+        let mut tokens = Tokens::new(3);
+        tokens.forget();
+        assert!(tokens.on_frame(NodeId(5), NodeId(1), &token(265, 0)).is_ok());
+        assert!(tokens.on_frame(NodeId(1), NodeId(5), &token(264, 0)).is_ok(), "sent again");
+        assert!(tokens.on_frame(NodeId(1), NodeId(5), &token(266, 0)).is_ok());
+        assert!(tokens.on_frame(NodeId(5), NodeId(1), &token(266, 0)).is_err());
     }
 }
