@@ -153,6 +153,11 @@ impl Running {
         writeln!(stdin, "{line}").unwrap_or_else(|e| panic!("{name}: {e}"));
     }
 
+    /// Closes its standard input.
+    pub fn hush(&mut self) {
+        self.stdin = None;
+    }
+
     /// The next line it prints, without its end; none when it printed all it ever will, or when
     /// its time is up.
     pub fn line(&mut self) -> Option<String> {

@@ -73,10 +73,10 @@ fn case_b09_one_who_sleeps_too_long_finds_its_stream_without_a_gap_and_then_an_e
 
 #[test]
 fn one_who_does_not_read_what_it_sends_itself_is_told_to_try_again_and_stays() {
-    let daemon = Daemon::start();
+    let daemon = Setup::default().config(&config("reader_timeout_ms: 500")).start();
     let watcher = member(&daemon, &["other", "quiet=1"]);
     let deaf = member(&daemon, &["own", "deaf=1", "send=10000"]);
-    std::thread::sleep(Duration::from_secs(2)); // twice as long as others would have to wait
+    std::thread::sleep(Duration::from_secs(2)); // four times as long as others would have to wait
     assert!(daemon.resident_kib() < RESIDENT_MAX, "{} KiB", daemon.resident_kib());
     drop(deaf);
     assert_eq!(watcher.finish().code(), Some(0));
@@ -143,4 +143,21 @@ fn other_groups_keep_going_while_one_is_held_back() {
     assert!(during > 100.0, "it stands still: {during} messages a second");
     drop(deaf);
     assert!(finish(sender) > 0);
+}
+
+/// What was sent counts, although its sender ended while it waited for one who does not read.
+#[test]
+fn what_a_sender_left_behind_is_delivered_when_the_one_it_waited_for_is_gone() {
+    const COUNT: u64 = 700; // of 10 kB: more than the deaf one's ring holds, less than both rings do
+    let daemon = Setup::default().config(&config("reader_timeout_ms: 1000")).start();
+    let healthy = member(&daemon, &["held", "quiet=1"]);
+    let deaf = member(&daemon, &["held", "deaf=1"]);
+    let mut sender = member(&daemon, &["held", "send=10000", "count=700", "deaf=1", "quiet=1"]);
+    sender.hush();
+    assert_eq!(number(&sender.expect_line("sent"), "sent"), COUNT);
+    assert!(sender.signal(Signal::SIGKILL)); // in cpg_finalize, which waits for what was sent
+    assert!(!daemon.log().contains("has not read"), "it ended too late to leave anything behind");
+    logged(&daemon, &format!("Connection of process {} closed: it has not read", deaf.pid()));
+    std::thread::sleep(Duration::from_millis(500)); // the rest is delivered at once
+    assert_eq!(number(&sums(healthy.finish().expect_success()), "others"), COUNT);
 }

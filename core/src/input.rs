@@ -221,3 +221,18 @@ pub enum Request {
     /// evs_membership_get (synchronous).
     EvsMembership,
 }
+
+impl Request {
+    /// The same request with its message elsewhere.
+    #[must_use]
+    pub fn with_payload(mut self, held: Payload) -> Request {
+        match &mut self {
+            Request::CpgMcast { payload, .. }
+            | Request::CpgPartialMcast { payload, .. }
+            | Request::EvsMcastJoined { payload, .. }
+            | Request::EvsMcastGroups { payload, .. } => *payload = held,
+            _ => {}
+        }
+        self
+    }
+}

@@ -37,6 +37,9 @@ const TURNS_PER_LOOK: u32 = 64;
 const IDLE_TURNS: u32 = 512;
 /// How soon the loop looks again while a member lags.
 const LAG_LOOK: Duration = Duration::from_millis(5);
+/// How long what a client left behind may wait for room: a member that lags is closed before, and
+/// a ring has formed by then.
+const LEAVING_MAX: Duration = Duration::from_secs(30);
 /// How soon the loop looks again while a handshake is under way.
 const ARRIVAL_LOOK: Duration = Duration::from_secs(1);
 /// Most events taken from one look at the descriptors.
@@ -64,6 +67,18 @@ pub trait Surroundings {
     fn reread(&mut self) -> Option<Access>;
 }
 
+/// A client that is gone and has requests left, for which the ring has no room yet or a member
+/// none. What it sent was taken, so it is waited for, but not for ever.
+#[derive(Debug)]
+struct Leaving {
+    client: ClientId,
+    /// Turns in which requests may be taken: no more than its ring holds. Who only shut the socket
+    /// could go on writing for ever.
+    turns: u32,
+    /// When the rest is given up.
+    until: Instant,
+}
+
 /// The loop and all it owns.
 pub struct EventLoop<S: Surroundings> {
     node: Node,
@@ -74,9 +89,7 @@ pub struct EventLoop<S: Surroundings> {
     epoll: Epoll,
     arrivals: Vec<Option<Arrival>>,
     active: Vec<(ClientId, u32)>,
-    /// Clients that are gone and have requests left, which the ring has no room for yet; how
-    /// many more turns each gets.
-    leaving: Vec<(ClientId, u32)>,
+    leaving: Vec<Leaving>,
     network: Option<Network>,
     scratch: Scratch,
     around: S,
@@ -295,9 +308,8 @@ impl<S: Surroundings> EventLoop<S> {
             lags.then_some(LAG_LOOK),
             self.arrivals.iter().any(Option::is_some).then_some(ARRIVAL_LOOK),
         ];
-        let from = Instant::now();
         self.look(waits.into_iter().flatten().min())?;
-        self.learn_from_sleep(from.elapsed());
+        self.learn_from_sleep(now.system.elapsed());
         if self.clients.anyone_lags() {
             let now = self.now();
             self.clients.look_after_backlogs(now.system);
@@ -395,15 +407,15 @@ impl<S: Surroundings> EventLoop<S> {
         }
     }
 
-    /// A client's process is gone, or it closed: what it sent before is still taken, but no more
-    /// than its ring holds. Who only shut the socket could go on writing for ever.
+    /// A client's process is gone, or it closed: what it sent before is still taken.
     fn gone(&mut self, id: ClientId) {
         self.active.retain(|(active, _)| *active != id);
         if let Some(client) = self.clients.get(id) {
             // Else it would be reported gone again and again.
             let _watched = self.epoll.delete(client.link.socket());
         }
-        self.leaving.push((id, self.clients.limits().ring_size / TURN_LEAST + 1));
+        let turns = self.clients.limits().ring_size / TURN_LEAST + 1;
+        self.leaving.push(Leaving { client: id, turns, until: Instant::now() + LEAVING_MAX });
         self.serve_leaving();
     }
 
@@ -411,13 +423,11 @@ impl<S: Surroundings> EventLoop<S> {
         let mut at = 0;
         while at < self.leaving.len() {
             let now = self.now();
-            let (id, turns) = self.leaving[at];
+            let leaving = &mut self.leaving[at];
+            let id = leaving.client;
             match serve(id, &mut self.clients, &mut self.node, &mut self.scratch, now) {
-                Served::Some if turns > 0 => self.leaving[at].1 -= 1,
-                Served::Full { .. } if turns > 0 => {
-                    self.leaving[at].1 -= 1;
-                    at += 1;
-                }
+                Served::Some if leaving.turns > 0 => leaving.turns -= 1,
+                Served::Full { .. } | Served::Held { .. } if now.system < leaving.until => at += 1,
                 _ => self.forget(id),
             }
         }
@@ -436,7 +446,7 @@ impl<S: Surroundings> EventLoop<S> {
 
     fn forget(&mut self, id: ClientId) {
         self.active.retain(|(active, _)| *active != id);
-        self.leaving.retain(|(leaving, _)| *leaving != id);
+        self.leaving.retain(|leaving| leaving.client != id);
         drop(self.clients.remove(id));
         self.input(Input::Disconnect { client: id });
         self.clients.flush();

@@ -149,17 +149,7 @@ impl Run {
     fn reframe(&mut self, asked: Request, message: &[u8]) -> Request {
         let (framed, memory) = self.node.reserve(message.len() as u32);
         memory.copy_from_slice(message);
-        match asked {
-            Request::CpgMcast { guarantee, .. } => Request::CpgMcast { guarantee, payload: framed },
-            Request::CpgPartialMcast { guarantee, part, total, .. } => {
-                Request::CpgPartialMcast { guarantee, part, total, payload: framed }
-            }
-            Request::EvsMcastJoined { guarantee, .. } => Request::EvsMcastJoined { guarantee, payload: framed },
-            Request::EvsMcastGroups { guarantee, groups, .. } => {
-                Request::EvsMcastGroups { guarantee, groups, payload: framed }
-            }
-            other => other,
-        }
+        asked.with_payload(framed)
     }
 
     /// Feeds an input and judges every output.

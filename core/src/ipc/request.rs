@@ -111,6 +111,13 @@ pub fn is_synchronous(kind: u16) -> bool {
     service(kind).is_some() && !matches!(kind, kind::CPG_MCAST | kind::EVS_MCAST_JOINED | kind::EVS_MCAST_GROUPS)
 }
 
+/// Whether carrying a request of this kind out puts a message on the ring; the others are
+/// answered at any time.
+pub fn goes_to_the_ring(kind: u16) -> bool {
+    use kind::{CPG_JOIN, CPG_LEAVE, CPG_PARTIAL_MCAST};
+    matches!(kind, CPG_JOIN | CPG_LEAVE | CPG_PARTIAL_MCAST) || !is_synchronous(kind)
+}
+
 /// Where in the body the message starts: `None` when the whole body is arguments, else the
 /// bytes before it are arguments. Checks everything that the header alone can tell.
 pub fn payload_offset(header: &RecordHeader) -> Result<Option<u32>, BadRequest> {

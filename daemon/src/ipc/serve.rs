@@ -2,8 +2,9 @@
 //!
 //! A turn takes a bounded number of requests and bytes from one client, so that one flood does
 //! not starve the others. The bytes of a message stay in the sender's request ring and are
-//! copied once, into the member's event ring. With several members they are copied aside
-//! first: the sender could change them between two copies, and members must see the same.
+//! copied once, into the member's event ring. With several members they are copied aside first,
+//! or into the memory that frames are built from: the sender could change them between two
+//! copies, and members must see the same.
 
 use std::time::Instant;
 
@@ -147,7 +148,7 @@ fn take(
     if request::service(header.kind) != Some(client.service) {
         return Err(request::BadRequest::Kind(header.kind));
     }
-    if goes_to_the_ring(header.kind) && !node.has_room() {
+    if request::goes_to_the_ring(header.kind) && !node.has_room() {
         return Ok(Taken::Full);
     }
     let start = request::payload_offset(&header)?;
@@ -170,17 +171,18 @@ fn take(
         let room = message + evensong_core::ipc::event::PARTIAL_PREFIX as u32;
         // All of them, so that the time of each begins now and not when the one before is gone.
         let judged = |to: &ClientId| clients.judge(*to, *to == id, room, now.system);
-        if scratch.recipients.iter().map(judged).filter(|verdict| *verdict == Verdict::Wait).count() > 0 {
+        let waits = scratch.recipients.iter().map(judged).filter(|verdict| *verdict == Verdict::Wait).count();
+        if waits > 0 {
             let others = scratch.recipients.iter().filter(|to| **to != id);
             others.for_each(|to| clients.watch_the_late(*to, now.system));
             return Ok(Taken::Held);
         }
-        if scratch.recipients.len() > 1 {
-            scratch.message.clear();
-            body.append_to(&mut scratch.message);
-        }
         if node.placement() == Placement::Frame {
             asked = reframe(asked, body, node);
+        } else if scratch.recipients.len() > 1 {
+            scratch.message.clear();
+            body.append_to(&mut scratch.message);
+            body = Body::of_slice(&scratch.message);
         }
     }
     if request::is_synchronous(header.kind) {
@@ -189,46 +191,14 @@ fn take(
             return Err(request::BadRequest::Kind(header.kind));
         }
     }
-    if start.is_some() && scratch.recipients.len() > 1 {
-        body = Body::of_slice(&scratch.message);
-    }
     node.handle(Input::Request { client: id, request: asked }, now.core);
     clients.carry_out(node, body, &mut scratch.effects);
     Ok(Taken::Yes)
-}
-
-/// Whether carrying a request out takes a message on the ring; others are answered at any time.
-fn goes_to_the_ring(kind: u16) -> bool {
-    use request::kind::{
-        CPG_ITERATION_END, CPG_ITERATION_NEXT, CPG_ITERATION_START, CPG_LOCAL_GET, CPG_MEMBERSHIP, EVS_JOIN, EVS_LEAVE,
-        EVS_MEMBERSHIP,
-    };
-    let local = [
-        CPG_ITERATION_END,
-        CPG_ITERATION_NEXT,
-        CPG_ITERATION_START,
-        CPG_LOCAL_GET,
-        CPG_MEMBERSHIP,
-        EVS_JOIN,
-        EVS_LEAVE,
-        EVS_MEMBERSHIP,
-    ];
-    !local.contains(&kind)
 }
 
 /// Puts the message into memory of the node, from which frames are built.
 fn reframe(asked: Request, body: Body<'_>, node: &mut Node) -> Request {
     let (framed, memory) = node.reserve(body.len());
     body.copy_to(memory);
-    match asked {
-        Request::CpgMcast { guarantee, .. } => Request::CpgMcast { guarantee, payload: framed },
-        Request::CpgPartialMcast { guarantee, part, total, .. } => {
-            Request::CpgPartialMcast { guarantee, part, total, payload: framed }
-        }
-        Request::EvsMcastJoined { guarantee, .. } => Request::EvsMcastJoined { guarantee, payload: framed },
-        Request::EvsMcastGroups { guarantee, groups, .. } => {
-            Request::EvsMcastGroups { guarantee, groups, payload: framed }
-        }
-        other => other,
-    }
+    asked.with_payload(framed)
 }
