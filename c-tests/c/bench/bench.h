@@ -304,4 +304,26 @@ static inline size_t bench_largest(const struct bench_options *options)
 	return largest;
 }
 
+/*
+ * The time is over: dispatches until all that was written has come back, or nothing came for
+ * BENCH_DRAIN_SECONDS. For programs that send and dispatch in turn.
+ */
+static inline void bench_drain(const struct bench_options *options, struct bench_result *result, double start,
+			       const uint64_t *delivered,
+			       void (*wait_and_dispatch)(const struct bench_options *, uint64_t), uint64_t handle)
+{
+	double progress = bench_now();
+	uint64_t seen;
+
+	result->in_time = *delivered;
+	result->seconds = progress - start;
+	while (*delivered < result->writes && bench_now() < progress + BENCH_DRAIN_SECONDS) {
+		seen = *delivered;
+		wait_and_dispatch(options, handle);
+		if (*delivered != seen)
+			progress = bench_now();
+	}
+	result->delivered = *delivered;
+}
+
 #endif

@@ -46,9 +46,8 @@ static void run(const struct bench_options *options, cpg_handle_t handle, size_t
 		struct bench_result *result)
 {
 	cpg_flow_control_state_t held;
-	uint64_t seen;
 	cs_error_t code;
-	double start, progress;
+	double start;
 
 	memset(result, 0, sizeof(*result));
 	result->size = size;
@@ -69,16 +68,7 @@ static void run(const struct bench_options *options, cpg_handle_t handle, size_t
 		/* when told to try again as well: room may need this program to read */
 		bench_check(options, "cpg_dispatch", cpg_dispatch(handle, CS_DISPATCH_ALL));
 	} while (!bench_time_over);
-	result->in_time = delivered;
-	progress = bench_now();
-	result->seconds = progress - start;
-	while (delivered < result->writes && bench_now() < progress + BENCH_DRAIN_SECONDS) {
-		seen = delivered;
-		wait_and_dispatch(options, handle);
-		if (delivered != seen)
-			progress = bench_now();
-	}
-	result->delivered = delivered;
+	bench_drain(options, result, start, &delivered, wait_and_dispatch, handle);
 }
 
 int main(int argc, char **argv)

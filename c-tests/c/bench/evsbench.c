@@ -42,8 +42,7 @@ static void run(const struct bench_options *options, evs_handle_t handle, size_t
 {
 	struct iovec iov;
 	cs_error_t code;
-	uint64_t seen;
-	double start, progress;
+	double start;
 
 	memset(result, 0, sizeof(*result));
 	result->size = size;
@@ -62,16 +61,7 @@ static void run(const struct bench_options *options, evs_handle_t handle, size_t
 			bench_check(options, "evs_mcast_joined", code);
 		bench_check(options, "evs_dispatch", evs_dispatch(handle, CS_DISPATCH_ALL));
 	} while (!bench_time_over);
-	result->in_time = delivered;
-	progress = bench_now();
-	result->seconds = progress - start;
-	while (delivered < result->writes && bench_now() < progress + BENCH_DRAIN_SECONDS) {
-		seen = delivered;
-		wait_and_dispatch(options, handle);
-		if (delivered != seen)
-			progress = bench_now();
-	}
-	result->delivered = delivered;
+	bench_drain(options, result, start, &delivered, wait_and_dispatch, handle);
 }
 
 int main(int argc, char **argv)

@@ -18,7 +18,7 @@ pub use evensong_core::ipc::Service;
 pub use guard::{guard, guard_quick};
 pub use handles::Handles;
 pub use take::{Event, Take, Ticket};
-pub use turns::{Turn, Turns};
+pub use turns::{wait, Active, Turn, Turns, AGAIN_MAX};
 
 /// `cs_error_t` values that this crate itself returns.
 pub mod code {

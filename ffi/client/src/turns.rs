@@ -11,6 +11,12 @@
 
 use std::cell::RefCell;
 use std::ptr::NonNull;
+use std::thread::LocalKey;
+
+use crate::{code, guard_quick};
+
+/// How often a dispatch of all goes on because something came just as it was about to return.
+pub const AGAIN_MAX: u32 = 64;
 
 /// The state of one call of dispatch.
 pub trait Turn {
@@ -76,6 +82,52 @@ impl<T: Turn> Drop for Turns<T> {
             }
         }
     }
+}
+
+/// A turn in its place, to be used by the call that began it, until it is over.
+pub struct Active<T>(NonNull<T>);
+
+impl<T> Clone for Active<T> {
+    fn clone(&self) -> Active<T> {
+        *self
+    }
+}
+
+impl<T> Copy for Active<T> {}
+
+impl<T: Turn + Copy + 'static> Active<T> {
+    /// Makes a turn and puts it into a place of this thread.
+    pub fn begin(turns: &'static LocalKey<Turns<T>>, turn: impl FnOnce() -> Result<T, u32>) -> Result<Active<T>, u32> {
+        let mut begun = Err(code::LIBRARY);
+        guard_quick(|| {
+            begun = turn().map(|turn| {
+                let put = turns.try_with(|turns| turns.put(turn));
+                // Dispatching while the thread ends is allowed; that place is never freed.
+                Active(put.unwrap_or_else(|_| NonNull::from(Box::leak(Box::new(turn)))))
+            });
+            code::OK
+        });
+        begun
+    }
+
+    /// The turn.
+    pub fn turn(&mut self) -> &mut T {
+        // SAFETY: a place is used by one turn at a time, and by its own thread.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+extern "C-unwind" {
+    /// Cancellation may unwind out of it, hence not the libc crate's.
+    fn poll(fds: *mut libc::pollfd, nfds: libc::nfds_t, timeout: std::ffi::c_int) -> std::ffi::c_int;
+}
+
+/// Waits until the descriptor is readable. A signal ends the wait early, which is harmless. To be
+/// called from the entry point's own frame: a thread can be cancelled here.
+pub fn wait(fd: i32) {
+    let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one entry on our stack.
+    unsafe { poll(&raw mut entry, 1, -1) };
 }
 
 #[cfg(test)]

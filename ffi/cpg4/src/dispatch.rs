@@ -7,11 +7,10 @@
 //! had is released, the reference to the handle is given back. No lock is held meanwhile.
 
 use std::ffi::c_void;
-use std::ptr::NonNull;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 
-use evensong_client::{code, guard, guard_quick, Event, Take, Ticket, Turns};
+use evensong_client::{code, guard, guard_quick, Event, Take, Ticket, Turns, AGAIN_MAX};
 use evensong_core::ipc::event::{self, kind};
 
 use crate::assembly::Piece;
@@ -23,8 +22,6 @@ use crate::types::{cpg_address, cpg_confchg_fn_t, cpg_deliver_fn_t, cpg_name, cp
 const ONE: u32 = 1;
 const ALL: u32 = 2;
 const ONE_NONBLOCKING: u32 = 4;
-/// How often a dispatch of all goes on because something came just as it was about to return.
-const AGAIN_MAX: u32 = 64;
 
 /// What the entry point does next. Pointers lead into the ring, to the name table or to an
 /// assembled message, and hold until the step after.
@@ -63,47 +60,24 @@ enum Meaning {
     Fatal(u32),
 }
 
-extern "C-unwind" {
-    /// Cancellation may unwind out of it, hence not the libc crate's.
-    fn poll(fds: *mut libc::pollfd, nfds: libc::nfds_t, timeout: std::ffi::c_int) -> std::ffi::c_int;
-}
-
-/// Waits until the descriptor is readable. A signal ends the wait early, which is harmless. To
-/// be called from the entry point's own frame: a thread can be cancelled here.
-pub fn wait(fd: i32) {
-    let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one entry on our stack.
-    unsafe { poll(&raw mut entry, 1, -1) };
-}
-
 thread_local! {
     static TURNS: Turns<Turn> = const { Turns::new() };
 }
 
-/// A turn in its place, to be used by the call that began it, until it said `Return`.
+/// A turn that has begun.
 #[derive(Clone, Copy)]
-pub struct Active(NonNull<Turn>);
+pub struct Active(evensong_client::Active<Turn>);
 
 impl Active {
     /// Before anything is done but looking the handle up.
     pub fn begin(handle: u64, flags: u32) -> Result<Active, u32> {
-        let mut begun = Err(code::LIBRARY);
-        guard_quick(|| {
-            begun = calls::instance(handle).map(|instance| {
-                let turn = Turn::new(instance, flags);
-                // Dispatching while the thread ends is allowed; that place is never freed.
-                let put = TURNS.try_with(|turns| turns.put(turn));
-                Active(put.unwrap_or_else(|_| NonNull::from(Box::leak(Box::new(turn)))))
-            });
-            code::OK
-        });
-        begun
+        let turn = || calls::instance(handle).map(|instance| Turn::new(instance, flags));
+        evensong_client::Active::begin(&TURNS, turn).map(Active)
     }
 
     /// The next step.
     pub fn step(mut self) -> Step {
-        // SAFETY: a place is used by one turn at a time, and by its own thread.
-        unsafe { self.0.as_mut() }.step()
+        self.0.turn().step()
     }
 }
 

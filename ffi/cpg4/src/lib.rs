@@ -200,7 +200,7 @@ pub extern "C-unwind" fn cpg_dispatch(
                 // SAFETY: as above.
                 unsafe { call(handle, ring, count, members) }
             }
-            Step::Wait(fd) => dispatch::wait(fd),
+            Step::Wait(fd) => evensong_client::wait(fd),
             Step::Return(error) => return cs_error_t::from_number(error),
             Step::Deliver { .. } | Step::Confchg { .. } | Step::TotemConfchg { .. } => {}
         }

@@ -164,7 +164,7 @@ pub extern "C-unwind" fn evs_dispatch(
                     );
                 }
             }
-            Step::Wait(fd) => dispatch::wait(fd),
+            Step::Wait(fd) => evensong_client::wait(fd),
             Step::Return(error) => return cs_error_t::from_number(error),
             Step::Deliver { .. } | Step::Confchg { .. } => {}
         }
