@@ -13,6 +13,7 @@ DESTDIR    ?=
 CARGO      ?= cargo
 BENCH_ARGS ?=
 TEST_ARGS  ?=
+SIM_ARGS   ?=
 FUZZ_SECONDS ?= 120
 
 STAGE := target/stage
@@ -20,7 +21,7 @@ TOOL  := $(STAGE)/evensong-stage
 DIRS   = --destdir '$(DESTDIR)' --prefix '$(PREFIX)' --libdir '$(LIBDIR)' --sbindir '$(SBINDIR)' \
          --bindir '$(BINDIR)' --includedir '$(INCLUDEDIR)' --mandir '$(MANDIR)' --unitdir '$(UNITDIR)'
 
-.PHONY: all help deps need bench test loom fuzz stage install uninstall abi compare clean
+.PHONY: all help deps need bench test loom fuzz sim mutations stage install uninstall abi compare clean
 
 all: stage
 
@@ -29,6 +30,8 @@ help:
 	@echo 'make bench         the classic tables, next to Debian'\''s corosync where it is installed'
 	@echo '                   (BENCH_ARGS=--quick for a short run, BENCH_ARGS=--help for all options)'
 	@echo 'make test          every test (ORIGINAL=1: fail where the original is missing)'
+	@echo 'make sim           300 simulated clusters with faults (SIM_ARGS=--help for all options)'
+	@echo 'make mutations     the simulator without one rule of the protocol at a time: must be noticed'
 	@echo 'make loom          every interleaving of the shared-memory ring'\''s sleep protocol'
 	@echo 'make fuzz          fuzz what a client or a peer can send, FUZZ_SECONDS=120 for each target'
 	@echo 'make abi           only the tests of symbols, headers and layouts'
@@ -53,6 +56,13 @@ bench: need stage
 
 test: need stage
 	$(if $(ORIGINAL),EVENSONG_REQUIRE_ORIGINAL=1 )$(CARGO) test --workspace $(TEST_ARGS)
+
+sim:
+	$(CARGO) run -q --release -p evensong-sim -- $(if $(SIM_ARGS),$(SIM_ARGS),--seeds 300 --keep-going)
+
+# rules that can be switched off are a feature of the core, so it has a target folder of its own
+mutations:
+	$(CARGO) run -q --release -p evensong-sim --features mutation --target-dir target/mutation -- --mutations
 
 # loom replaces the atomics of the ring, so it has a target folder of its own
 loom:

@@ -272,7 +272,8 @@ impl Welcome {
             reply_size: word(9),
             max_atomic: word(10),
         };
-        let inside = |at: u32, size: u32| at.checked_add(size).is_some_and(|end| end <= welcome.size) && at % 64 == 0;
+        let inside =
+            |at: u32, size: u32| at.checked_add(size).is_some_and(|end| end <= welcome.size) && at.is_multiple_of(64);
         let sound = welcome.status != 1
             || (welcome.size >= CONTROL_SIZE
                 && inside(welcome.request_offset, welcome.request_size)

@@ -87,7 +87,7 @@ impl Cluster {
         for (to, frame) in sends {
             let all: Vec<u32> = self.nodes.keys().copied().filter(|other| *other != id).collect();
             self.sent += 1;
-            let lost = self.lose != 0 && self.sent % self.lose == 0;
+            let lost = self.lose != 0 && self.sent.is_multiple_of(self.lose);
             for other in all.into_iter().filter(|other| (to == 0 || to == *other) && !lost) {
                 if !self.cut.contains(&(id, other)) && !self.cut.contains(&(other, id)) {
                     self.wire.push_back((self.now.after(DELAY), other, frame.clone()));

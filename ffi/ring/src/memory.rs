@@ -117,7 +117,7 @@ impl Memory {
 
     /// A word of the control page; `at` is one of [`evensong_core::ipc::offset`].
     pub fn word(&self, at: usize) -> &Word {
-        assert!(at + 4 <= CONTROL_SIZE as usize && at % 4 == 0, "not a control word");
+        assert!(at + 4 <= CONTROL_SIZE as usize && at.is_multiple_of(4), "not a control word");
         // SAFETY: inside the mapping (a mapping is never smaller than the control page, checked
         // above), aligned, and only ever reached as an atomic.
         unsafe { self.base.add(at).cast::<Word>().as_ref() }

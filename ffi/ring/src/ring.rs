@@ -77,7 +77,7 @@ pub struct Record {
 }
 
 fn is_position(at: u32, area: Area) -> bool {
-    at <= area.size && at % RECORD_HEADER == 0
+    at <= area.size && at.is_multiple_of(RECORD_HEADER)
 }
 
 /// The writing end.

@@ -7,6 +7,7 @@
 //! - [`clients`], [`payload`]: programs and their messages
 //! - [`check`]: what must hold, with references
 //! - [`run`]: a run from beginning to end, and what became of it
+//! - `selftest`: rules of the protocol switched off one by one (feature `mutation`)
 //! - [`scenario`]: runs that follow a script instead of chance
 //!
 //! A run has two phases. In the first, anything may fail and nothing may be wrong. Then the
@@ -23,6 +24,8 @@ pub mod queue;
 pub mod rng;
 pub mod run;
 pub mod scenario;
+#[cfg(feature = "mutation")]
+pub mod selftest;
 pub mod trace;
 pub mod words;
 pub mod world;

@@ -43,6 +43,10 @@ struct Args {
     /// Go on after a failure and count.
     #[arg(long)]
     keep_going: bool,
+    /// Switch the protocol's rules off one by one; each must be noticed within so many seeds.
+    #[cfg(feature = "mutation")]
+    #[arg(long, num_args = 0..=1, default_missing_value = "2000")]
+    mutations: Option<u64>,
     /// Print the options of every seed.
     #[arg(long)]
     verbose: bool,
@@ -76,6 +80,10 @@ fn main() -> ExitCode {
     let args = Args::parse();
     run::catch_panics();
     let first = args.seed.parse().unwrap_or_else(|_| hash_of(&args.seed));
+    #[cfg(feature = "mutation")]
+    if let Some(most) = args.mutations {
+        return mutations(first, most);
+    }
     let begun = Instant::now();
     let mut sums = Sums::default();
     let mut code = 0;
@@ -105,6 +113,24 @@ fn main() -> ExitCode {
         sums.time
     );
     ExitCode::from(code)
+}
+
+/// Says of each rule how its absence was noticed; fails if one was not.
+#[cfg(feature = "mutation")]
+fn mutations(first: u64, most: u64) -> ExitCode {
+    let mut missed = 0;
+    for rule in evensong_core::ring::mutation::Mutation::ALL {
+        match evensong_sim::selftest::look_for(rule, first, most) {
+            Some(caught) => {
+                println!("{rule:?}: noticed by seed {} ({} tried): {:?}", caught.seed, caught.tried, caught.outcome);
+            }
+            None => {
+                missed += 1;
+                println!("{rule:?}: NOT NOTICED in {most} seeds");
+            }
+        }
+    }
+    ExitCode::from(u8::from(missed > 0))
 }
 
 fn hash_of(text: &str) -> u64 {

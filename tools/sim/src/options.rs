@@ -3,6 +3,7 @@
 //! happens without it).
 
 use evensong_core::config::TotemOptions;
+use evensong_core::ring::mutation::Mutation;
 
 use crate::faults::Kind;
 use crate::network::Link;
@@ -106,6 +107,8 @@ pub struct Options {
     pub calm_time: u64,
     /// Events after which faults end early; 0: no limit.
     pub events_max: u64,
+    /// A rule of the protocol that is switched off, for the self-test.
+    pub rule_off: Option<Mutation>,
 }
 
 impl Options {
@@ -188,6 +191,7 @@ impl Options {
             fault_time: 150 * MILLI,
             calm_time: 0,
             events_max: 0,
+            rule_off: None,
         }
     }
 }

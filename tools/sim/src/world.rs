@@ -263,7 +263,7 @@ impl World {
         self.trace.step(self.now, at as u64);
         daemon.node.handle(input, Instant(local));
         // every time would cost more than the run itself where much is under way
-        if self.events % 8 == 0 || self.options.ids.len() < 3 {
+        if self.events.is_multiple_of(8) || self.options.ids.len() < 3 {
             daemon.node.check();
         }
         while let Some(output) = self.hosts[at].daemon.as_mut().and_then(|daemon| daemon.node.poll_output()) {
@@ -428,7 +428,12 @@ impl World {
             seed: crate::rng::mix(self.options.seed ^ u64::from(host.life) << 32 ^ at as u64),
             totem: self.totem,
         };
-        let node = Node::new(config);
+        #[cfg_attr(not(feature = "mutation"), allow(unused_mut))]
+        let mut node = Node::new(config);
+        #[cfg(feature = "mutation")]
+        if let Some(rule) = self.options.rule_off {
+            node.switch_off(rule);
+        }
         host.daemon = Some(Box::new(Daemon { node, tick_at: NEVER, clients: Vec::new(), waiting: Vec::new() }));
         self.checker.start(at, host.life, host.stored);
         self.note(&text);

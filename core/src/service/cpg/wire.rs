@@ -228,7 +228,7 @@ pub fn decode(function: u32, bytes: &[u8], order: Order) -> Result<Option<Exec>,
 
 fn joinlist(reader: &mut Reader<'_>) -> Result<Vec<(u32, GroupName)>, DecodeError> {
     reader.skip(JOINLIST_SIZE - SERVICE_HEADER, "error")?;
-    if reader.left() % JOINLIST_ENTRY != 0 {
+    if !reader.left().is_multiple_of(JOINLIST_ENTRY) {
         return Err(reader.error("entries", Fault::Short));
     }
     let count = reader.left() / JOINLIST_ENTRY;
